@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from bert_corpus.wordpiece import load_tokenizer, read_tokenizer, save_tokenizer, train_wordpiece
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import HEADS, TASKS
-from bert_finetuning.tasks.base import SHORTEST, BertWithHead, Example, HeadConfig, Task
+from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
 from bert_paper.model import load_arrays, to_arrays
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, wrong_field
@@ -147,8 +147,6 @@ class SavedTask:
         )
         if not problem and content["format"] not in TASKS:
             problem = f"'format' is {content['format']!r}, none of {', '.join(TASKS)}"
-        if not problem and content["max_length"] < SHORTEST:
-            problem = f"'max_length' is {content['max_length']}, less than {SHORTEST}"
         if problem:
             raise UserError(
                 f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "

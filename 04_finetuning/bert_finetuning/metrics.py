@@ -65,10 +65,6 @@ class PrecisionRecall:
         return 2 * self.found / both if both else 0.0
 
     @classmethod
-    def of_sets(cls, right: Set, predicted: Set) -> "PrecisionRecall":
-        return cls(len(right & predicted), len(predicted), len(right))
-
-    @classmethod
     def of_labels(cls, table: Int[ndarray, "labels labels"]) -> "list[PrecisionRecall]":
         """That of each label of a confusion matrix."""
         columns = table.diagonal(), table.sum(axis=0), table.sum(axis=1)
@@ -193,15 +189,15 @@ def entity_scores(
     for number, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
         if len(tags) != len(guess):
             raise ValueError(f"sentence {number}: {len(guess)} predictions, {len(tags)} tags")
-    sides = [
+    there, guessed = (
         {(number, *entity) for number, tags in enumerate(side) for entity in entities(tags)}
         for side in (right, predicted)
-    ]
-    by_type = {}
-    for type_ in sorted({type_ for _, type_, _, _ in sides[0] | sides[1]}):
-        own = [{each for each in side if each[1] == type_} for side in sides]
-        by_type[type_] = PrecisionRecall.of_sets(*own)
-    return PrecisionRecall.of_sets(*sides), by_type
+    )
+    counts = [Counter(type_ for _, type_, _, _ in found)
+              for found in (there & guessed, guessed, there)]  # fmt: skip
+    by_type = {type_: PrecisionRecall(*(count[type_] for count in counts))
+               for type_ in sorted(counts[1] | counts[2])}  # fmt: skip
+    return PrecisionRecall(*(count.total() for count in counts)), by_type
 
 
 # Answers: SQuAD compares words, not characters (Rajpurkar et al. 2016, section 6.1).

@@ -153,7 +153,7 @@ class NamedTask:
     format: str
     files: dict[str, list[str]]  # of each split: what may lie there, the first that does
     hub: dict[str, str]  # of each split, as ID:CONFIG@SPLIT
-    columns: Sequence[str | None] = ()  # of the text, of a second one, of the label
+    columns: Sequence[str | None] = ()  # of its files: the text, a second one, the label
     labels: Sequence[str] = ()
     metrics: Sequence[str] = ()  # names in `metrics.METRICS`; the first chooses between runs
 
@@ -173,15 +173,12 @@ def tasks_of(group: str) -> dict[str, NamedTask]:
 
 
 GLUE, KNOWN = tasks_of("glue"), tasks_of("known")
-COLA_COLUMNS = ("source", "label", "mark", "sentence")  # its files begin without a line of names
 
 
 def load_named(name: str, data: str | Path | None = None) -> TaskData:
     """A task by its name. `data` is a folder with its files; without it they come from the Hub, or
     are made, for StoryWorld."""
     folder = None if data is None else Path(data).expanduser()
-    if folder is not None and not folder.is_dir():
-        raise UserError(f"--data {data}: there is no such folder")
     if name in STORYWORLD:
         if folder is not None:
             raise UserError(f"{name} is a task of StoryWorld and has no files: leave out --data")
@@ -222,12 +219,11 @@ def find_glue(name: str) -> NamedTask:
 def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
     """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
     task = find_glue(task) if isinstance(task, str) else task
-    header = COLA_COLUMNS if task.name == "cola" else ()
+    expected = Expected(Columns(*task.columns), task.labels)
     for path in task.paths(Path(folder), split):
         # QQP is known to hold a few broken lines, which everyone passes over.
-        rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
-                          skip_short=task.name == "qqp")  # fmt: skip
-        expected = Expected(Columns(*task.columns), task.labels)
+        rows = table_rows(str(path), split_tsv(lines_of(path)), skip_short=task.name == "qqp",
+                          numbered=expected.columns.numbered)  # fmt: skip
         yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
 
 

@@ -249,14 +249,17 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     parts = dict(re.findall(r"^(text|pair|label)=(.+)$", "\n".join(given), re.MULTILINE))
     if len(parts) == len(given) and (labelled or "label" not in parts):
         return Columns(**parts)
-    most, forms = (3, "TEXT,LABEL or TEXT,PAIR,LABEL") if labelled else (2, "TEXT or TEXT,PAIR")
-    is_whole = len(given) in (most - 1, most) and all(given) and len({*given}) == len(given)
-    if not is_whole or len({name.isdecimal() for name in given}) > 1:
+    forms = [("text", "label"), ("text", "pair", "label")]
+    if not labelled:
+        forms = [("text",), ("text", "pair")]
+    names = next((form for form in forms if len(form) == len(given)), None)
+    kinds = {name.isdecimal() for name in given}
+    if names is None or not all(given) or len({*given}) < len(given) or len(kinds) > 1:
+        wanted = " or ".join(",".join(form).upper() for form in forms)
         raise UserError(
-            f"--columns {text}: write {forms}, all by name or all by number, none twice"
+            f"--columns {text}: write {wanted}, all by name or all by number, none twice"
         )
-    label = given.pop() if labelled else None
-    return Columns(given[0], given[1] if len(given) == 2 else None, label)
+    return Columns(**dict(zip(names, given, strict=True)))
 
 
 # --- Sources -------------------------------------------------------------------------------------
@@ -352,7 +355,11 @@ def line_rows(
     if suffix not in TABLES and not is_table:
         return None
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
-    cells = split_table(source, lines, sample, suffix=suffix, note=note)
+    separator = separator_of(sample, suffix)  # the suffix is only a hint
+    note(SEPARATORS[separator])
+    cells = split_csv(source, lines, separator)
+    if separator == "\t" and suffix == ".tsv" and not start.startswith('"'):
+        cells = ((number, list(map(unquoted, row))) for number, row in split_tsv(lines))
     return table_rows(source, cells, numbered=numbered, note=note)
 
 
@@ -438,13 +445,14 @@ def is_name(cell: str) -> bool:
 
 
 def table_rows(
-    source: str, cells: Cells, *, numbered: bool = False, header: Sequence[str] = (),
-    skip_short: bool = False, note: Note = silent,
+    source: str, cells: Cells, *, numbered: bool = False, skip_short: bool = False,
+    note: Note = silent,
 ) -> Table:  # fmt: skip
-    """Each row under the names of its columns: those in `header`, or the numbers "1", "2", …, or
-    else what stands in the first row. Columns without a name are left out. All rows must have as
-    many columns; `skip_short` passes over those with fewer."""
-    if not header and not numbered:
+    """Each row under the names of its columns, which the first row gives, or if they are `numbered`
+    "1", "2", …; those without a name are left out. All rows must have as many columns; `skip_short`
+    passes over those with fewer."""
+    header: list[str] = []
+    if not numbered:
         number, names = next(cells, (1, []))
         header = [name.strip() for name in names]  # people write "text, label"
         if twice := [name for name in header if name and header.count(name) > 1]:
@@ -465,17 +473,6 @@ def table_rows(
         fields = {name: cell for name, cell in zip(header, row, strict=True)
                   if not NAMELESS.fullmatch(name)}  # fmt: skip
         yield Row(f"{source}: line {number}", fields)
-
-
-def split_table(
-    source: str, lines: Lines, sample: Sequence[str], *, suffix: str, note: Note = silent
-) -> Cells:
-    """The cells of a table that begins with `sample`. The ending of its name is only a hint."""
-    separator = separator_of(sample, suffix)
-    note(SEPARATORS[separator])
-    if separator == "\t" and suffix == ".tsv" and not "".join(sample[:1]).startswith('"'):
-        return ((number, list(map(unquoted, cells))) for number, cells in split_tsv(lines))
-    return split_csv(source, lines, separator)
 
 
 def separator_of(sample: Sequence[str], suffix: str) -> str:
@@ -558,8 +555,8 @@ def column_rows(
                 continue
             if len(cells) != width:
                 raise UserError(
-                    f"{source}: line {number} has {len(cells)} columns, not {width}: write the word "
-                    "first, its tag last (in CoNLL-U second and fourth), a tab or a space between"
+                    f"{source}: line {number} has {len(cells)} columns, not {width}: write word "
+                    "and tag first and last (in CoNLL-U second and fourth), between tabs or spaces"
                 )
             begin = begin or number
             words.append(cells[word])

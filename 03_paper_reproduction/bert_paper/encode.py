@@ -11,7 +11,7 @@ from tyro.conf import Positional
 
 from bert_corpus.wordpiece import padded
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
+from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.config import Batch, Precision
 from bert_run.device import choose_device, choose_precision, mixed_precision
 from bert_run.errors import UserError, check_numbers, command
@@ -97,12 +97,8 @@ def encode(
     Returns `input_ids`, `token_type_ids`, `attention_mask` (texts, seq), `last_hidden_state`
     (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden) if there is a pooler.
     """
-    model, tokenizer = pretrained.model, pretrained.tokenizer
-    for text in texts:
-        check_text("".join(text))
-    encodings = [tokenizer.encode(*text) for text in texts]
-    for encoding, text in zip(encodings, texts, strict=True):
-        check_length(encoding.ids, " ".join(text), model.config)
+    model = pretrained.model
+    encodings = [pretrained.encode(*text) for text in texts]
     longest = max(len(encoding.ids) for encoding in encodings)
     result = collate(encodings, longest, model.config.pad_token_id)
     hidden = model.config.hidden_size

@@ -10,7 +10,7 @@ import torch
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
+from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import choose_device
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import text_lines
@@ -64,9 +64,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
         raise UserError(
             f"{pretrained.folder} names next words from the left alone: it fills no blanks"
         )
-    check_text(text)
-    encoding = tokenizer.encode(text)
-    check_length(encoding.ids, text, model.config)
+    encoding = pretrained.encode(text)
     mask_id = tokenizer.token_to_id("[MASK]")
     positions = [i for i, id_ in enumerate(encoding.ids) if id_ == mask_id]
     if not positions:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from bert_corpus.wordpiece import read_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
-from bert_run.config import BertConfig
 from bert_run.errors import UserError, shown
 from bert_run.weights import locate, missing_heads, read_model
 
@@ -30,6 +29,18 @@ class Pretrained:
                 "it was saved from the encoder alone; take a checkpoint of BertForPreTraining"
             )
 
+    def encode(self, *texts: str) -> Encoding:
+        """The tokens of a text, or of the two of a pair. Raises `UserError` for one that is not
+        UTF-8, and for more tokens than the model has positions."""
+        check_text("".join(texts))
+        encoding, most = self.tokenizer.encode(*texts), self.model.config.max_position_embeddings
+        if len(encoding.ids) > most:
+            raise UserError(
+                f"{shown(' '.join(texts))} is {len(encoding.ids)} tokens long, the model reads at "
+                f"most {most}: shorten it"
+            )
+        return encoding
+
 
 def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """Load config, weights and tokenizer of a folder, or of a model of the Hub. Raises `UserError`
@@ -46,12 +57,3 @@ def check_text(text: str) -> None:
     """Refuse what the command line hands over of bytes that are not UTF-8: half a character."""
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise UserError(f"the text {shown(text)} is not UTF-8: convert it, or type it anew")
-
-
-def check_length(ids: list[int], text: str, config: BertConfig) -> None:
-    """Refuse a text that the model has no positions for."""
-    if len(ids) > config.max_position_embeddings:
-        raise UserError(
-            f"{shown(text)} is {len(ids)} tokens long, the model reads at most "
-            f"{config.max_position_embeddings}: shorten it"
-        )

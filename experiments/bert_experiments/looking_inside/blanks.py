@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import CLASSIC_BLANKS
 from bert_experiments.report.plots import unboxed
-from bert_paper.pretrained import Pretrained, check_length, open_pretrained
+from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.errors import UserError
 from bert_run.files import RunFolder, step_of
 from bert_run.pictures import AMBER, BLUE, ORANGE, PINK, Picture
@@ -72,8 +72,7 @@ def probabilities(pretrained: Pretrained, text: str) -> Float[np.ndarray, "vocab
         raise UserError(
             f"{pretrained.folder} names next words from the left alone: it fills no blanks"
         )
-    ids = tokenizer.encode(text).ids
-    check_length(ids, text, model.config)
+    ids = pretrained.encode(text).ids
     positions = [i for i, id_ in enumerate(ids) if id_ == tokenizer.token_to_id("[MASK]")]
     if len(positions) != 1:
         raise UserError(f'"{text}" has {len(positions)} [MASK]s: put one where the word is missing')

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from bert_corpus.storyworld import Story
 from bert_paper.encode import collate
-from bert_paper.pretrained import Pretrained, check_length
+from bert_paper.pretrained import Pretrained
 from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
 
@@ -77,9 +77,7 @@ def word_vectors(
     """Every word of the sentences, each read by itself, and its vector in the embeddings and in
     every layer: the mean of its pieces."""
     model, device = pretrained.model, next(pretrained.model.parameters()).device
-    encodings = pretrained.tokenizer.encode_batch(sentences)
-    for encoding, sentence in zip(encodings, sentences, strict=True):
-        check_length(encoding.ids, sentence, model.config)
+    encodings = [pretrained.encode(sentence) for sentence in sentences]
     length = max(len(encoding.ids) for encoding in encodings)
     inputs = collate(encodings, length, model.config.pad_token_id)
     states = model.bert(**{name: torch.from_numpy(a).to(device) for name, a in inputs.items()})

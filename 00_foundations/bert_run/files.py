@@ -359,12 +359,10 @@ class RunFolder:
                 self.make_newest(folder)
                 self.restore_metrics(folder)
                 return Checkpoint(step_of(folder), folder)
-            aside = free_name(folder.with_name(f"damaged-{folder.name}"))
-            folder.rename(aside)
             instead = "the one before it is used" if folders else self.start_anew()
             print(
-                f"warning: checkpoint {folder} is damaged ({damage}): it was renamed {aside.name}, "
-                f"and {instead}",
+                f"warning: checkpoint {folder} is damaged ({damage}): it was renamed "
+                f"{set_aside(folder)}, and {instead}",
                 file=sys.stderr,
             )
         return None
@@ -383,8 +381,7 @@ class RunFolder:
         said = "as there is none before it, training starts again at step 0"
         metrics = self.path / METRICS_FILE
         if metrics.exists():
-            aside = metrics.rename(free_name(self.path / f"damaged-{METRICS_FILE}"))
-            said += f"; the measurements so far were renamed {aside.name}"
+            said += f"; the measurements so far were renamed {set_aside(metrics)}"
         return said
 
     def newest(self) -> Checkpoint | None:
@@ -401,10 +398,11 @@ def remove_checkpoint(folder: Path) -> None:
             remove_in_one_piece(folder)
 
 
-def free_name(path: Path) -> Path:
-    """The path itself, or with the first number after its name under which nothing stands."""
-    names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
-    return next(p for p in itertools.chain([path], names) if not p.exists())
+def set_aside(path: Path) -> str:
+    """Rename what is damaged; returns its new name, one under which nothing stands."""
+    endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    places = (path.with_name(f"damaged-{path.name}{ending}") for ending in endings)
+    return path.rename(next(place for place in places if not place.exists())).name
 
 
 def read_manifest(folder: Path) -> dict:

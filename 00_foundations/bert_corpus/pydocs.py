@@ -24,9 +24,6 @@ from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
 VERSION = 3  # of the rules below: a higher one builds the cached file anew
-SHORTEST_DOCUMENT = 2  # sentences
-FILES_AT_ONCE = 64
-
 SKIPPED_FOLDERS = {"tests", "test", "testing", "_vendor", "_vendored", "vendor", "externals",
                    "site-packages", "dist-packages", "__pycache__", "idle_test"}  # fmt: skip
 
@@ -126,13 +123,14 @@ def pydocs_file() -> Path:
 
 
 def new_sentences(files: list[Path]) -> Iterator[str]:
-    """The text of each file's document, without what the ones before have said."""
+    """The text of each file's document, without what the ones before have said; two sentences are
+    the shortest."""
     seen: set[str] = set()
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        documents = pool.map(document_of, files, chunksize=FILES_AT_ONCE)
+        documents = pool.map(document_of, files, chunksize=64)
         bar = progress_bar(len(files), "reading docstrings", unit=" files", iterable=documents)
         for document in bar:
             new = [sentence for sentence in dict.fromkeys(document) if sentence not in seen]
             seen.update(new)
-            if len(new) >= SHORTEST_DOCUMENT:
+            if len(new) > 1:
                 yield "".join(f"{sentence}\n" for sentence in new)

@@ -106,11 +106,6 @@ def read_marks(told: str) -> Sentence:
     return Sentence(text[0].upper() + text[1:], tuple(marks))
 
 
-def is_reserved(name: str, combination: tuple[str, ...]) -> bool:
-    """Whether a combination belongs to the held-out documents."""
-    return zlib.crc32("|".join((name, *combination)).encode()) % RESERVED_ONE_IN == 0
-
-
 def draw(dice: Dice, cast: Sequence[Sequence], name: str, split: str) -> tuple[tuple, tuple]:
     """A cast of different members whose combination belongs to the split."""
     if split not in ("train", "heldout"):
@@ -120,7 +115,8 @@ def draw(dice: Dice, cast: Sequence[Sequence], name: str, split: str) -> tuple[t
         # A member that is a row of a table goes by its first column.
         combination = tuple(m[0] if isinstance(m, tuple) else str(m) for m in members)
         are_different = len(set(combination)) == len(combination)
-        if are_different and is_reserved(name, combination) == (split == "heldout"):
+        is_reserved = zlib.crc32("|".join((name, *combination)).encode()) % RESERVED_ONE_IN == 0
+        if are_different and is_reserved == (split == "heldout"):
             return members, combination
 
 

@@ -422,12 +422,12 @@ def test_only_the_asked_positions_are_worked_on(student):
 def test_batches_of_any_size(student):
     draw = sweep.Draw(11)
     sizes = [draw.shape(5) for _ in range(14)] + [
-        (1_501, 2, 2, 2, 3),
-        (2, 1_501, 3, 2, 3),
-        (2, 3, 1_501, 2, 3),
+        (1_501, 2, 2, 6, 3),
+        (2, 1_501, 3, 6, 3),
+        (2, 3, 1_501, 6, 3),
         (2, 3, 2, 1_001, 3),
-        (2, 3, 2, 2, 9_001),
-        (3, 300, 90, 3, 101),
+        (2, 3, 2, 6, 9_001),
+        (3, 300, 90, 5, 101),
     ]
 
     def given():
@@ -487,7 +487,7 @@ def test_batches_of_any_size(student):
             )
 
     sweep.agrees(student.gradients_of_both_uses, both_uses, both(), names=("reading", "naming"))
-    for of, states, ids, positions, weights in [*given()][-7:]:
+    for of, states, ids, positions, weights in [*given()][-6:]:
         upstream = 1e9 * torch.randn(
             *positions.shape,
             len(weights[WORDS]),

@@ -191,11 +191,9 @@ def check_task(settings: FinetuneSettings) -> None:
         if given := settings.changed("train", "dev", "columns"):
             raise UserError(f"--task {settings.task} and {option(given[0])} exclude each other: a "
                             "task has its own examples")  # fmt: skip
-    elif settings.train is None:
-        raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
-    elif settings.dev is None:
-        raise UserError("--train is given and --dev is not: a run learns from one file and is "
-                        "measured on another; --dev 0.1 sets a tenth of it aside")  # fmt: skip
+    elif settings.train is None or settings.dev is None:
+        raise UserError("a run learns from examples and is measured on others: name a --task, or "
+                        "give --train FILE --dev FILE, or --train FILE --dev 0.1")  # fmt: skip
     elif settings.data is not None:
         raise UserError(f"--data {settings.data} is the folder of a --task: name the task, or "
                         "leave --data out")  # fmt: skip

@@ -358,7 +358,7 @@ def test_two_ranks_stop_together_where_a_run_diverges(settings, tmp_path):
 
 MISTAKES = [
     ({"train": None, "dev": None}, "name a --task, or give --train FILE --dev FILE"),
-    ({"dev": None}, "--train is given and --dev is not"),
+    ({"dev": None}, "or give --train FILE --dev FILE, or --train FILE --dev 0.1"),
     ({"task": "sentiment"}, "--task sentiment and --train exclude each other"),
     ({"checkpoint": None}, "where to start: give --checkpoint"),
     ({"checkpoint": "none", "model": "huge"}, "--model is 'huge': choose tiny"),

@@ -43,7 +43,7 @@ def test_an_empty_label_is_an_error_with_its_line_and_no_class(table):
     path = table([*["pos", "neg"] * 20, "", "pos"])
     message = error_of(load_files, path, path)
     assert message.endswith(
-        "train.csv: line 42: 'label' is empty: write a label, or remove the line"
+        "train.csv: line 42: 'label' is empty: write a label or remove the line"
     )
     assert "line 4: 'label' is empty" in error_of(load_files, *[table(["a", "b", " \t"])] * 2)
 

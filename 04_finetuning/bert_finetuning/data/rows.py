@@ -630,8 +630,7 @@ def value_of(row: Row, column: str) -> Any:
     if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
         return None
     if isinstance(value, str) and not value.strip():
-        empty = f"{quoted(column)} is empty: write a label, or remove the line"
-        raise UserError(f"{row.place}: {empty}")
+        raise UserError(f"{row.place}: {quoted(column)} is empty: write a label or remove the line")
     return value
 
 
@@ -680,19 +679,18 @@ def are_numbers(labels: Iterable[Any]) -> bool:
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
     """Raise `UserError` if labels that were taken for classes may be something else."""
-    examples, classes = len(labels), set(labels)
+    examples, classes = len(labels), len(set(labels))
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))
-        raise UserError(
-            f"{source}: its labels are numbers, some with a fraction ({quoted(fraction)}): give "
-            "--format numbers to predict a number, or --format texts for classes"
-        )
-    if len(classes) > MANY and 2 * len(classes) > examples:
-        raise UserError(
-            f"{source}: its {examples:,} examples have {len(classes):,} different labels, such as "
-            f"{quoted(labels[0])}: give --format numbers to predict a number, --columns to name "
-            "another column, or --format texts to learn all these classes"
-        )
+        found = f"labels are numbers, some with a fraction ({quoted(fraction)})"
+    elif classes > MANY and 2 * classes > examples:
+        found = f"{examples:,} examples have {classes:,} different labels, as {quoted(labels[0])}"
+    else:
+        return
+    raise UserError(
+        f"{source}: its {found}: give --format numbers to predict a number, --columns to name "
+        "another column, or --format texts to learn all these classes"
+    )
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:

@@ -129,6 +129,15 @@ def test_whole_scores_that_make_a_class_of_each_example_are_an_error_that_names_
     assert len(load_files(path, path, format="texts").task.head.labels) == 60
 
 
+def test_many_whole_scores_are_noted(table, capsys):
+    path = table([str(n % 25) for n in range(200)])
+    assert load_files(path, path).task.format == "texts"
+    note = capsys.readouterr().err
+    assert "the 25 labels are whole numbers" in note and "--format numbers" in note
+    load_files(path, path, format="texts")
+    assert capsys.readouterr().err == "", "who gave --format has decided"
+
+
 def test_a_fraction_that_comes_late_is_seen(table):
     path = table([*["1", "2", "3"] * 50, "3.5"])
     message = error_of(load_files, path, path)

@@ -48,6 +48,7 @@ def error_of(call, *arguments, **named) -> str:
     "two",
     [
         ("caf\u00e9", "cafe\u0301"), ("pos", "\uff50os"), ("Pos", "pos"), ("a b", "a  b"),
+        ("1", "1.0"),
     ],
 )  # fmt: skip
 def test_two_spellings_of_one_label_are_refused_however_they_differ(tmp_path, two):
@@ -81,6 +82,12 @@ def test_numbers_in_dev_do_not_stand_for_names_that_train_has(tmp_path):
     assert "line 2: the label is '0', not one of" in error_of(load_files, train, dev)
     known = Classification.read(dev, labels=("joy", "anger"))  # these have an order
     assert [example.label for example in known] == ["joy", "anger"]
+
+
+def test_tables_joined_with_cat_are_refused_at_the_second_line_of_names(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label", "a,x", "text,label", "b,y")
+    assert "line 3 repeats the names of the columns" in error_of(Classification.read, path)
+    assert "line 3 repeats" in error_of(from_source, str(path), TASKS["texts"])
 
 
 def test_a_column_whose_name_ends_like_an_option_is_a_name():

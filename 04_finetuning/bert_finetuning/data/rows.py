@@ -461,18 +461,20 @@ def table_rows(
         if any(map(NAMELESS.fullmatch, header)):
             note("columns without a name left out")
     for number, row in cells:
+        place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
+        if len(row) > 1 and [cell.strip() for cell in row] == header:  # tables joined with cat
+            raise UserError(f"{place} repeats the names of the columns: remove the line")
         if skip_short and len(row) < len(header):
             continue
         if len(row) != len(header):
             raise UserError(
-                f"{source}: line {number} has {len(row)} columns, not the {len(header)} of the "
-                f"table ({listed(header)}): put a text that holds a separator in quotes, or repair "
-                "the line"
+                f"{place} has {len(row)} columns, not the {len(header)} of the table "
+                f"({listed(header)}): put a text with a separator in quotes, or repair the line"
             )
         fields = {name: cell for name, cell in zip(header, row, strict=True)
                   if not NAMELESS.fullmatch(name)}  # fmt: skip
-        yield Row(f"{source}: line {number}", fields)
+        yield Row(place, fields)
 
 
 def separator_of(sample: Sequence[str], suffix: str) -> str:
@@ -594,6 +596,7 @@ WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 b
 MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!")
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
 MANY = 10  # classes, from which on they are compared with the number of examples
+COUNTED = 20  # whole numbers, from which on they may well be a scale
 
 Spellings = dict[str, tuple[str, str]]  # a label's plain form: as it was first written, and where
 
@@ -645,14 +648,16 @@ def check_label(name: str, place: str, spellings: Spellings) -> None:
     if earlier != name:
         raise UserError(
             f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
-            "case, in blanks, or in how a character is written: write both alike, or rename one"
+            "case, in blanks, or in how a number or a character is written: write both alike, or "
+            "rename one"
         )
 
 
 def plain_form(name: str) -> str:
-    """What two spellings of one label have in common: they may differ in case, in blanks, and in
-    how Unicode writes a letter (é as one character or as two)."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """What two spellings of one label have in common: they may differ in case, in blanks, in how
+    Unicode writes a letter (é as one character or as two), and in how pandas writes 1."""
+    plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return plain.partition(".")[0] if WHOLE.fullmatch(plain) else plain
 
 
 def number_of(row: Row, column: str) -> float | None:
@@ -678,7 +683,8 @@ def are_numbers(labels: Iterable[Any]) -> bool:
 
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` if labels that were taken for classes may be something else."""
+    """Raise `UserError` if labels that were taken for classes may be something else; many whole
+    numbers are noted on standard error."""
     examples, classes = len(labels), len(set(labels))
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))
@@ -686,6 +692,9 @@ def check_classes(source: str | Path, labels: Sequence[str]) -> None:
     elif classes > MANY and 2 * classes > examples:
         found = f"{examples:,} examples have {classes:,} different labels, as {quoted(labels[0])}"
     else:
+        if classes > COUNTED and all(map(WHOLE.fullmatch, labels)):
+            hint = "are whole numbers, each learned as a class; --format numbers predicts a number"
+            say(f"note: {source}: the {classes} labels {hint}")
         return
     raise UserError(
         f"{source}: its {found}: give --format numbers to predict a number, --columns to name "

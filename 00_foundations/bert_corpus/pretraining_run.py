@@ -239,10 +239,8 @@ class PretrainingRun:
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
-        # A contradiction shows before long work, and so does a model that is too large even with
-        # the smallest vocabulary.
-        config = settings.bert_config(settings.vocab_size or DEFAULT_VOCABULARY)
-        refuse_too_large(config.with_changes(vocab_size=1))
+        # A contradiction shows before long work, and so does a model that is too large.
+        refuse_too_large(settings.bert_config(settings.vocab_size or DEFAULT_VOCABULARY))
         self.settings, self.leads = settings, leads
         self.undrawn_step, self.drawn_at = 0, time.monotonic()
         self.folder = RunFolder(settings.out)
@@ -255,7 +253,6 @@ class PretrainingRun:
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
                 pad_token_id=self.data.train.specials.pad
             )
-            refuse_too_large(self.config)
             if leads:
                 self.refuse_other_data(has_begun=not is_new)
             self.checkpoint = self.folder.resume() if leads else self.folder.newest()

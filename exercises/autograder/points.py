@@ -59,8 +59,6 @@ class Exercise:
 NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
 # What one should know before the first week: no points, and no place in reports of all exercises.
 READY = Exercise("00_ready", 0, chapter=0)
-
-
 CATALOGUE = tuple(
     Exercise(name, fields["points"], fields["chapter"], tuple(fields.get("libraries", ["numpy"])))
     for name, fields in json.loads(

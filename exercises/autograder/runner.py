@@ -317,8 +317,8 @@ def table(report: Report) -> list[str]:
     lines, shown = [], report["exercises"]
     width = max((len(e["name"]) for e in shown), default=10)
     for exercise in shown:
-        points = f"{exercise['score']:6.2f} of {exercise['max_score']:6.2f}"
-        points = points if exercise["max_score"] else "no points"
+        score, best = exercise["score"], exercise["max_score"]
+        points = f"{score:6.2f} of {best:6.2f}" if best else "no points"
         lines.append(f"{exercise['name']:{width}}  {points}  {remark(exercise)}".rstrip())
     if best := report["max_score"]:
         lines.append(f"{'together':{width}}  {report['score']:6.2f} of {best:6.2f}  points")
@@ -331,10 +331,9 @@ def remark(exercise: Report) -> str:
         return exercise["status"]
     words, told = [], {word: [t["message"] for t in exercise["tests"] if t["outcome"] == word]
                        for word in (TO_DO, FAILED, BLOCKED, NOT_RUN)}  # fmt: skip
-    if told[TO_DO]:
-        functions = sorted({message.removesuffix(" is to do") for message in told[TO_DO]
-                            if message.endswith(" is to do")})  # fmt: skip
-        words.append(": ".join(filter(None, ["to do", ", ".join(functions)])))
+    if told[TO_DO]:  # of functions, or of a file as it was handed out
+        functions = {m.removesuffix(" is to do") for m in told[TO_DO] if m.endswith(" is to do")}
+        words.append(": ".join(filter(None, ["to do", ", ".join(sorted(functions))])))
     if told[FAILED]:
         words.append(f"{len(told[FAILED])} of {len(exercise['tests'])} checks fail")
     if told[BLOCKED]:

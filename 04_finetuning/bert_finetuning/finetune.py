@@ -10,16 +10,7 @@ learned = learn(load_named("sentiment"), settings)
 learned.scores["accuracy"]
 learned.predict([TextExample("The food was delicious.")])
 
-What the command leaves in its folder, beside the runs of its seeds:
-
-out/                    the best model of all seeds, a `transformers` folder
-    README.md           its card
-    metrics.json        every seed, median and spread, the majority, the settings
-    predictions.jsonl   what it says of each example of dev
-    errors.md           the wrong ones, the surest first
-    confusion.png       which label was taken for which
-    test_…              the last three of a test set
-    curve.png           training loss and the deciding metric, of all seeds
+What the command leaves in its folder is listed in the README of this chapter.
 """
 
 import hashlib
@@ -571,12 +562,12 @@ def prediction_line(folder: str, dev: Measured) -> str:
 def errors_page(
     task: Task, examples: Sequence[Example], predictions: Sequence, *, title: str
 ) -> str:
-    """How often each label is right, and the wrong answers, the surest first: what a model is sure
-    of and wrong about tells more than its score."""
+    """How often each label is right, and the wrong answers, the surest or the furthest off first:
+    what a model is sure of and wrong about tells more than its score."""
     found = []
     for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True), 1):
-        if (mistake := task.error_row(example, prediction)) is not None:
-            found.append((mistake.sureness, {"example": number} | mistake.cells))
+        if (sureness := task.sureness(example, prediction)) is not None:
+            found.append((sureness, {"example": number} | task.error_cells(example, prediction)))
     found.sort(key=lambda each: -each[0])
     summary = task.error_summary(examples, predictions, len(found))
     lines = [f"# {title}: what is wrong", "", summary, ""]
@@ -588,7 +579,7 @@ def errors_page(
         lines += [*table((of, "right", "said", "precision", "recall", "F1"), rows), ""]
     if found:
         most = f", the first {MOST_ERRORS} of them" if len(found) > MOST_ERRORS else ""
-        lines += [f"## The wrong ones, the {task.error_order} first{most}", ""]
+        lines += [f"## The wrong ones, the worst first{most}", ""]
         lines += table(list(found[0][1]), [row.values() for _, row in found[:MOST_ERRORS]])
     return "\n".join(lines).rstrip() + "\n"
 
@@ -620,9 +611,9 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
         label = f"seed {seed}" + (", the best" if len(seeds) > 1 else "")
         look = {"label": label} if seed == best else {"alpha": 0.3}
         for axes, (key, style, colour) in zip(panels, lines, strict=True):
-            points = [(record["step"], record[key]) for record in records if key in record]
-            if points:
-                axes.plot(*zip(*points, strict=True), style, color=colour, **look)
+            found = [record for record in records if key in record]
+            axes.plot([record["step"] for record in found], [record[key] for record in found],
+                      style, color=colour, **look)  # fmt: skip
     losses, scores = panels
     if len(seeds) > 1:
         scores.plot([], [], ".-", color=HELD_OUT, alpha=0.3, label="the other seeds")

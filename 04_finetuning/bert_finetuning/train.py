@@ -368,13 +368,8 @@ class SeedRun:
 
     def resume(self, folder: RunFolder) -> None:
         """Go on from the folder's newest checkpoint, if it has one."""
-
-        def newest(leads: bool):
-            if leads:
-                folder.path.mkdir(parents=True, exist_ok=True)
-                return folder.resume()
-            return folder.newest()
-
+        folder.path.mkdir(parents=True, exist_ok=True)
+        newest = lambda leads: folder.resume() if leads else folder.newest()  # noqa: E731
         if checkpoint := self.ranks.after_first(newest):
             self.start = checkpoint.step
             load_arrays(self.model, read_safetensors(checkpoint.folder / WEIGHTS_FILE))
@@ -458,8 +453,7 @@ class SeedRun:
     @property
     def dev_scores(self) -> list[float]:
         """The deciding metric at each measurement."""
-        key = f"dev_{self.metric}"
-        return [entry[key] for entry in self.records if key in entry]
+        return self.line(f"dev_{self.metric}")[1]
 
     @property
     def is_stalled(self) -> bool:

@@ -17,7 +17,7 @@ from bert_finetuning.data.rows import Expected, Table
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Example, Features, Mistake, Task, encode_pairs
+from bert_finetuning.tasks.base import Example, Features, Task, encode_pairs
 from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import save_weights
@@ -85,11 +85,6 @@ class Counting(Task[Line]):
 
     def answer_cells(self, example: Line, prediction: int) -> dict[str, int]:
         return {"predicted_count": prediction}
-
-    def error_row(self, example: Line, prediction: int) -> Mistake | None:
-        if prediction == example.count:
-            return None
-        return Mistake(0.0, {"letters": example.letters, "counted": str(prediction)})
 
 
 def write_rows(path: Path, count: int, *, seed: int) -> Path:

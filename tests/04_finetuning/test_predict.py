@@ -106,7 +106,7 @@ def test_each_kind_answers_for_the_words_of_a_command_line(kind, call):
 def test_labels_are_shown_with_their_probabilities_the_likeliest_first(call):
     *text, first, second = call("texts", "anna sat", "the cat").split("\n\n")[1].splitlines()
     assert text == ["the cat"]
-    shares = [float(line.split()[1].rstrip("%")) for line in (first, second)]
+    shares = [float(line.split()[0].rstrip("%")) for line in (first, second)]
     assert shares == sorted(shares, reverse=True) and sum(shares) == pytest.approx(100, abs=0.2)
     assert len(call("texts", "anna", "--top", "1").splitlines()) == 2
 

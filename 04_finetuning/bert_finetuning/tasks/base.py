@@ -2,7 +2,7 @@
 
     rows ── parse ──► examples ── encode ──► features ── collate ──► batch ── model ──► logits
                                                                                          │
-    report ◄── score, render, error_row ── predictions ◄── predict ──────────────────────┘
+    report ◄── score, render, answer_cells ── predictions ◄── predict ───────────────────┘
 
 A new task type is one subclass of `Task` in one file, and one line in `tasks/__init__.py`. Where a
 method of `Task` has a body, that is what most types do.
@@ -373,7 +373,6 @@ ExampleType = TypeVar("ExampleType", bound=Example)
 Examples = Sequence[ExampleType]
 Encoded = Sequence[Features]
 AllLogits = Sequence[Logits]  # one of each row of features
-Place = tuple[int, int]  # in a text: the first character, and one past the last
 
 
 @dataclass(frozen=True)
@@ -396,13 +395,6 @@ class Prediction:
 
 
 Predictions = Sequence[Any]  # each a `Prediction`, a number or a `SpanPrediction`
-
-
-class Mistake(NamedTuple):
-    """A row of the list of errors; the surer the model was, the higher `sureness`."""
-
-    sureness: float
-    cells: dict[str, str]  # by the names of their columns
 
 
 ErrorCounts = tuple[str, dict[str, PrecisionRecall]]  # of what, and the score of each by its name
@@ -660,11 +652,16 @@ class Task(ABC, Generic[ExampleType]):
 
     # --- The report ------------------------------------------------------------------------------
 
-    error_order: ClassVar[str] = "surest"
+    def sureness(self, example: ExampleType, prediction: Any) -> float | None:
+        """How sure the model was of a wrong answer, or how far off it is; None if it is right."""
+        is_right = self.answer(prediction) == example.right
+        return None if is_right else getattr(prediction, "probability", 0.0)
 
-    @abstractmethod
-    def error_row(self, example: ExampleType, prediction: Any) -> Mistake | None:
-        """The row of an example that was answered wrongly; None if the answer was right."""
+    def error_cells(self, example: ExampleType, prediction: Any) -> dict[str, str]:
+        """A wrong answer as a row of the list of errors."""
+        cells = {"text": " ‖ ".join(example.asked), **self.answer_cells(example, prediction),
+                 "right": example.right}  # fmt: skip
+        return {name.removeprefix("predicted_"): one_line([cell]) for name, cell in cells.items()}
 
     def error_summary(self, examples: Examples, predictions: Predictions, wrong: int) -> str:
         """How much is wrong, in a sentence."""
@@ -717,27 +714,7 @@ class OneOfSeveral(Task[ExampleType]):
         return sorted(both, key=lambda each: -each[1])
 
     def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:
-        return bars(self.ranked(example, prediction)[:top])
-
-    def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
-        if prediction.answer == example.label:
-            return None
-        said, right = (self.in_words(example, each) for each in (prediction.answer, example.label))
-        sure = prediction.probability
-        return Mistake(sure, {"text": " ‖ ".join(example.asked), "said": said,
-                              "probability": f"{sure:.3f}", "right": right})  # fmt: skip
-
-
-# --- For people: bars and lines ------------------------------------------------------------------
-
-BAR, BAR_WIDTH = "█", 30
-
-
-def bars(probabilities: Sequence[tuple[str, float]]) -> list[str]:
-    """Names with their probabilities."""
-    width = min(max((len(name) for name, _ in probabilities), default=0), 40)
-    return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
-            for name, p in probabilities]  # fmt: skip
+        return [f"  {p:6.1%}  {name}" for name, p in self.ranked(example, prediction)[:top]]
 
 
 def one_line(cells: Iterable[Any]) -> str:

@@ -207,7 +207,6 @@ class Regression(TextTask):
     known_metrics: ClassVar = default_metrics
     learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
-    error_order: ClassVar = "furthest off"
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -257,14 +256,8 @@ class Regression(TextTask):
     def answer_json(self, example: TextExample, prediction: float) -> dict[str, float]:
         return {self.head.labels[0]: round(prediction, 6)}
 
-    def details(self, example: TextExample, prediction: float, top: int) -> list[str]:
-        return [f"  {self.head.labels[0]}  {prediction:.3f}"]
-
-    def error_row(self, example: TextExample, prediction: float) -> base.Mistake:
-        off = abs(prediction - example.label)
-        said, right = f"{prediction:.2f}", f"{example.label:.2f}"
-        cells = {"text": " ‖ ".join(example.asked), "said": said, "off by": f"{off:.2f}"}
-        return base.Mistake(off, cells | {"right": right})
+    def sureness(self, example: TextExample, prediction: float) -> float:
+        return abs(prediction - example.label)
 
     def error_summary(
         self, examples: TextExamples, predictions: Sequence[float], wrong: int

@@ -449,22 +449,20 @@ class QuestionAnswering(base.Task[Question]):
 
     def details(self, example: Question, prediction: SpanPrediction, top: int) -> list[str]:
         """The best spans, and where the answer stands."""
-        candidates = prediction.candidates[:top]
-        bars = base.bars([(each.text, each.probability) for each in candidates])
+        spans = [f"  {p:6.1%}  {text}" for text, _, p in prediction.candidates[:top]]
         if (start := prediction.start) is None:
-            return [f"  no answer  {prediction.probability:6.1%}", *bars]
+            return [f"  {prediction.probability:6.1%}  {NO_ANSWER}", *spans]
         text, end = example.context, start + len(prediction.text)
         around = f"{text[max(0, start - SHOWN) : start]}[{text[start:end]}]{text[end:][:SHOWN]}"
-        return [*bars, f"  characters {start} to {end}: {' '.join(around.split())}"]
+        return [*spans, f"  characters {start} to {end}: {' '.join(around.split())}"]
 
-    def error_row(self, example: Question, prediction: SpanPrediction) -> base.Mistake | None:
-        text, accepted = prediction.text, example.accepted
-        if answer_exact(text, accepted):
-            return None
-        sure, overlap = prediction.probability, f"{100 * answer_f1(text, accepted):.1f}"
-        cells = {"question": example.question, "said": text or NO_ANSWER,
-                 "probability": f"{sure:.3f}", "F1": overlap}  # fmt: skip
-        return base.Mistake(sure, cells | {"right": " / ".join(example.right or [NO_ANSWER])})
+    def sureness(self, example: Question, prediction: SpanPrediction) -> float | None:
+        is_right = answer_exact(prediction.text, example.accepted)
+        return None if is_right else prediction.probability
+
+    def error_cells(self, example: Question, prediction: SpanPrediction) -> dict[str, str]:
+        right = " / ".join(example.right or [NO_ANSWER])
+        return super().error_cells(example, prediction) | {"right": right}
 
 
 def choose_null_threshold(

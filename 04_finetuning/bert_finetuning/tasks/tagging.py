@@ -38,8 +38,6 @@ from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
-TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
-
 
 class BertForTokenClassification(BertWithHead):
     """A label for every token (figure 4, d; section 5.3); nothing is read from [CLS] alone."""
@@ -75,8 +73,9 @@ class TaggedSentence(base.Example):
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
-    text: str | None = field(default=None, repr=False)  # from which the words were split,
-    places: tuple[base.Place, ...] = field(default=(), repr=False)  # and where each stands in it
+    # The text from which the words were split, and the characters of each.
+    text: str | None = field(default=None, repr=False)
+    places: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ class Tagging(base.Task[TaggedSentence]):
     """The likeliest tag of each word, and its probability; `entity_f1` reads the tags as names."""
 
     format: ClassVar = "tags"
-    known_metrics: ClassVar = TAG_METRICS
+    known_metrics: ClassVar = ("entity_f1", "precision", "recall", "accuracy")
     learns: ClassVar = "one of {labels} tags for each word"
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
@@ -310,18 +309,15 @@ class Tagging(base.Task[TaggedSentence]):
                 for end, (begin, _) in zip(ends, example.places, strict=False)]  # fmt: skip
         return "".join(map(add, gaps, words)) + example.text[ends[-1] :]
 
-    def error_row(
-        self, example: TaggedSentence, prediction: base.Prediction
-    ) -> base.Mistake | None:
-        both = zip(prediction.answer, example.tags, strict=True)
-        wrong = [place for place, (tag, right) in enumerate(both) if tag != right]
-        if not wrong:
-            return None
-        sure = max(prediction.probabilities[i] for i in wrong)
-        bold = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
-        each = [f"{example.words[i]}: {prediction.answer[i]} for {example.tags[i]}" for i in wrong]
-        cells = {"sentence": " ".join(bold), "said for what is right": "; ".join(each)}
-        return base.Mistake(sure, cells | {"highest probability": f"{sure:.3f}"})
+    def error_cells(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, str]:
+        each = list(zip(example.words, prediction.answer, example.tags, strict=True))
+        bold = [word if tag == right else f"**{word}**" for word, tag, right in each]
+        said = [f"{word}: {tag} for {right}" for word, tag, right in each if tag != right]
+        return {"sentence": " ".join(bold), "said for what is right": "; ".join(said)}
+
+    def sureness(self, example: TaggedSentence, prediction: base.Prediction) -> float | None:
+        each = zip(prediction.probabilities, prediction.answer, example.tags, strict=True)
+        return max((p for p, tag, right in each if tag != right), default=None)
 
     def error_counts(
         self, examples: TaggedSentences, predictions: base.Predictions

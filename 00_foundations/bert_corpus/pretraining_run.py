@@ -207,17 +207,18 @@ def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
     """The option whose files are no longer what the stores were made from, if any.
 
     Text is known by its content: copied, renamed or touched it is the same. Where files are gone,
-    or not all text comes from files, nothing can be said.
+    nothing can be said.
     """
     names = {"corpus": settings.corpus, "heldout": settings.heldout or settings.corpus}
-    paths = [corpus_path(name) for name in names.values() if name not in EMBEDDED]
-    if len(paths) < 2 or not all(map(Path.exists, paths)) or holds_stores(paths[0]):
+    files = {name: corpus_path(name) for name in names.values() if name not in EMBEDDED}
+    is_there = files and all(path.exists() for path in files.values())
+    if not is_there or holds_stores(corpus_path(settings.corpus)):
         return None
     corpus = corpus_of(settings)
     parts = (data.train, corpus), (data.heldout, corpus.held_out)
-    for (name, value), (stored, now) in zip(names.items(), parts, strict=True):
-        if stored.corpus.report["fingerprint"] != now.fingerprint:
-            return f"--{name} {value}"
+    for (part, name), (stored, now) in zip(names.items(), parts, strict=True):
+        if name in files and stored.corpus.report["fingerprint"] != now.fingerprint:
+            return f"--{part} {name}"
     return None
 
 
@@ -246,7 +247,7 @@ class PretrainingRun:
         self.folder = RunFolder(settings.out)
         program = {"program": settings.program}  # its state is of no use to another program
         is_new = leads and self.folder.claim(
-            program | identity(settings), unless_said=program | identity(type(settings)())
+            program | self.named_as_before(), unless_said=program | identity(type(settings)())
         )
         try:
             self.data = prepare(settings, settings.out / "data", has_begun=not is_new)
@@ -266,6 +267,16 @@ class PretrainingRun:
             self.folder.release()
             raise
 
+    def named_as_before(self) -> dict:
+        """What makes the run what it is. Files keep the names of the call that began it (`c.txt`
+        for `./c.txt`): it is their content that `refuse_other_data` compares."""
+        now, earlier = identity(self.settings), self.folder.read_settings()
+        for name in ("corpus", "heldout", "tokenizer"):
+            is_known = earlier.get(name) and self.folder.facts and self.folder.has_begun()
+            if is_known and now[name] and Path(now[name]).expanduser().exists():
+                now[name] = earlier[name]
+        return now
+
     def refuse_other_data(self, *, has_begun: bool) -> None:
         """Compare the prepared data with those that the run began with, as far as these are noted,
         and its text with what it is now; note the data of a new run."""
@@ -283,8 +294,8 @@ class PretrainingRun:
         is_noted = has_begun and self.folder.facts  # else an older version made the stores
         if is_noted and (changed := changed_text(self.settings, self.data)):
             raise UserError(
-                f"{changed} has changed since it was read: restore it, or choose another --out to "
-                "begin with the new text"
+                f"{changed} has changed since it was read, or is other text: restore it, or choose "
+                "another --out to begin with the new text"
             )
         self.folder.note(found)
 

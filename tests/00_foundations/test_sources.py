@@ -60,6 +60,14 @@ def test_a_change_of_the_corpus_of_a_run_is_found(stored, folder, change):
     assert changed_text(*stored) == f"--corpus {folder}"
 
 
+def test_a_change_of_held_out_text_alone_is_found(folder, tmp_path):
+    settings = RunSettings(documents=30, heldout=str(folder), vocab_size=150, seq_length=32)
+    data = prepare(settings, tmp_path / "data", has_begun=False)
+    assert changed_text(settings, data) is None
+    CHANGES["edited"](folder)
+    assert changed_text(settings, data) == f"--heldout {folder}"
+
+
 def test_text_that_is_gone_touched_or_moved_is_unchanged(stored, folder, tmp_path):
     os.utime(folder / "a.txt", (1, 1))
     assert changed_text(*stored) is None

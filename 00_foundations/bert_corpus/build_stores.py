@@ -1,8 +1,4 @@
-"""Build the token stores of a corpus apart from training, so that many runs can share them.
-
-python -m bert_corpus.build_stores wikipedia/ --tokenizer vocab.txt --out stores/wikipedia
-bert-pretrain --corpus stores/wikipedia --out runs/one
-"""
+"""Build the token stores of a corpus apart from training, so that many runs can share them."""
 
 import sys
 from dataclasses import dataclass

@@ -92,9 +92,8 @@ def prepare(
     """Tokenizer and token stores in `folder`: those that stand there already, else made now.
 
     `has_begun`: what stands there is used as it is; otherwise only if it was made from the same
-    text with the same options. `corpus` is that of the settings, if it is open already.
-
-    A corpus that is a folder of finished stores, as `build_stores.py` makes them, is used there.
+    text with the same options. `corpus` is that of the settings, if it is open already. Where it is
+    a folder of finished stores, as `build_stores.py` makes them, these are used in their place.
     """
     if holds_stores(finished := corpus_path(settings.corpus)):
         refuse_what_is_settled(settings, finished)
@@ -204,10 +203,8 @@ def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
 
 
 def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
-    """The option whose files are no longer what the stores were made from, if any.
-
-    Text is known by its content: copied, renamed or touched it is the same. Where files are gone,
-    nothing can be said.
+    """The option whose files are no longer what the stores were made from, if any. Text is known by
+    its content: copied, renamed or touched it is the same. Of files that are gone nothing is known.
     """
     names = {"corpus": settings.corpus, "heldout": settings.heldout or settings.corpus}
     files = {name: corpus_path(name) for name in names.values() if name not in EMBEDDED}

@@ -257,9 +257,8 @@ def kind_of(path: Path) -> str | None:
 
 
 def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
-    """A file itself, or all text files below a folder, sorted by path; files without a suffix count
-    as text, hidden ones do not. Second comes what else lies there: the endings of other files, and
-    folders that may not be opened or hold runs, models and token stores.
+    """A file itself, or all text files below a folder, sorted; files without a suffix are text,
+    hidden ones are not. Second: the endings of other files, and the folders that are passed over.
     """
     if not path.is_dir():
         return [path], []
@@ -408,8 +407,8 @@ def heading_level(line: str) -> int:
 def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layout:
     """Tell the layout from some lines; `split_sentences` says it when the user knows.
 
-    Where lines are sentences, a few still look like several: two splitters disagree on some in a
-    hundred. So a file is prose if more than one line in ten has several.
+    Two splitters disagree on some sentences in a hundred, so a file is prose if more than one line
+    in ten has several.
     """
     headings = any(heading_level(line) == 1 for line in sample)
     lines = [line.strip() for line in sample if line.strip() and not heading_level(line)]
@@ -618,8 +617,7 @@ def build_store(
 
     The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same
     call goes on after an interruption, to the same bytes, and only opens a store that is complete.
-    Sentences without tokens and documents without sentences are left out; "[SEP]" and the like in
-    the text are ordinary text.
+    What has no tokens is left out; "[SEP]" and the like in the text are ordinary text.
     """
     folder, corpus = Path(folder), documents
     if not isinstance(documents, Corpus):

@@ -66,7 +66,7 @@ def paragraphs_of(docstring: str) -> Iterator[str]:
 
 
 def is_prose(sentence: str) -> bool:
-    """Whether a sentence reads as English: it begins with a capital letter and ends as sentences do,
+    """Whether a sentence reads as English: it begins with a capital letter, ends as sentences do,
     has 4 to 60 tokens, most of them words, and a fifth the small words that English cannot do
     without; lists of names and code have few of them."""
     if not re.fullmatch(r"[\"'(]*[A-Z].*[.!?][)\"']*", sentence) or SYMBOLS.search(sentence):
@@ -105,8 +105,8 @@ def document_of(path: Path) -> list[str]:
 
 
 def pydocs_file() -> Path:
-    """The corpus as a text file, one sentence a line; made at the first call, then kept under a name
-    that changes with the installed packages, beside what the libraries of the Hub keep (`HF_HOME`).
+    """The corpus as a text file, one sentence a line. It is made at the first call and kept beside
+    what the libraries of the Hub keep (`HF_HOME`), under a name that changes with the packages.
     """
     packages = sorted(f"{each.name} {each.version}" for each in metadata.distributions())
     name = f"pydocs-{fingerprint_of(VERSION, sys.version, packages)}.txt"

@@ -177,8 +177,6 @@ class Range(PrimitiveConstructorSpec):
         # The parent is a frozen dataclass.
         vars(self).update(type_=type_, low=low, high=high, without=without)
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # two ranges are never taken for one
-
     def admits(self, value: Any) -> bool:
         is_between = self.is_instance(value) and self.low <= value <= self.high
         return is_between and value not in self.without

@@ -128,7 +128,7 @@ def publish(source: str | Path, target: str | Path) -> None:
             flush_to_disk(beside)
         os.replace(beside, target)
     finally:
-        beside.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)  # it stays if it is the same file as the target
 
 
 def keep_others(old: Path, new: Path) -> None:

@@ -212,9 +212,9 @@ def draw_curve(
     picture, panels = picture_with_axes(
         height=4, width=10, columns=2, xlabel="step", title=drawable(title)
     )
-    lines = [references or {}, {"a coin toss: ln 2": 0.6931}]
-    names = {"mlm_loss": "masked words: loss (nats)", "nsp_loss": "next sentence: loss (nats)"}
-    for panel, (key, label), marks in zip(panels, names.items(), lines, strict=True):
+    tasks = (("mlm_loss", "masked words: loss (nats)", references or {}),
+             ("nsp_loss", "next sentence: loss (nats)", {"a coin toss: ln 2": 0.6931}))  # fmt: skip
+    for panel, (key, label, marks) in zip(panels, tasks, strict=True):
         for split, colour, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):
             points = [(r["step"], r[f"{split}_{key}"]) for r in records if f"{split}_{key}" in r]
             if points:

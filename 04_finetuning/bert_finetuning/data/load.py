@@ -42,6 +42,7 @@ from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
 AnyExample = TypeVar("AnyExample", bound=Example)
+SAMPLE = 100  # rows whose labels tell the type of a task
 
 
 @dataclass(frozen=True)
@@ -99,16 +100,13 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.test is None:
         return data
     test, tally = settings.test, Tally(f"the test set of {data.name}")
-    if test == OWN and not Path(test).exists():
+    if test == "own" and not Path(test).exists():
         test = own_test_set(data, settings.data)
     if isinstance(test, str):
         tally.source, by_name = test, settings.task is not None
         test = read_labelled(test, data.task, columns=columns, by_place=by_name, tally=tally)
         check_shapes(settings.train or data.name, data.train, tally.source, test)
     return replace(data, test=test, tallies=(*data.tallies[:2], tally))
-
-
-OWN = "own"  # the test set that belongs to a task by name
 
 
 def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
@@ -277,9 +275,6 @@ def load_files(
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
 
 
-SAMPLE = 100  # rows whose labels are looked at
-
-
 def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
     """The type of task that a source is for, as its columns and first labels tell."""
     rows = open_rows(source, numbered=columns.numbered)
@@ -291,8 +286,6 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
 
 
 # --- One file in two parts -----------------------------------------------------------------------
-
-SPLIT_FILE = "split.json"
 
 
 @dataclass(frozen=True)
@@ -340,7 +333,7 @@ class Split:
             "dev": [lines[place] for place in self.dev],
             "train": [lines[place] for place in self.train],
         }
-        write_atomically(folder / SPLIT_FILE, json.dumps(content) + "\n")
+        write_atomically(folder / "split.json", json.dumps(content) + "\n")
 
 
 def share_of(dev: str | None) -> float | None:

@@ -325,7 +325,6 @@ class PretrainingRun:
         write_atomically(settings.out / "data" / "report.json", json.dumps(report, indent=2) + "\n")
         swapped = settings.pairs.sentence_task == "sop"
         what = "in the wrong order" if swapped else "with a random next sentence"
-        origin = f", those of {settings.origin} at first" if settings.origin else ""
         if self.start:
             print(f"going on from step {self.start:,} of {settings.steps:,}", file=sys.stderr)
         print(
@@ -336,7 +335,7 @@ class PretrainingRun:
             f"{report['padding_share']:.1%} padding at length {settings.seq_length}\n"
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
-            f"{count_parameters(parameter_shapes(config)):,} parameters{origin}\n"
+            f"{count_parameters(parameter_shapes(config)):,} parameters\n"
             f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
             file=sys.stderr,
             flush=True,

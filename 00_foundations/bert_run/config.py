@@ -538,11 +538,6 @@ class RunSettings:
             raise UserError("--type-vocab-size is 1: a pair of sentences needs 2 segments")
         return config
 
-    @property
-    def origin(self) -> str:
-        """The model whose weights a new run begins with; "" for random ones."""
-        return ""
-
     def first_weights(self, config: BertConfig) -> Weights:
         """What a new run begins with: weights that have learned nothing."""
         return first_weights(config, self.seed, self.initialization)

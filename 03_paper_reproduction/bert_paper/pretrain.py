@@ -117,10 +117,6 @@ class PretrainSettings(RunSettings):
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return config.with_changes(**given)
 
-    @property
-    def origin(self) -> str:
-        return self.start_from or ""
-
     def first_weights(self, config: BertConfig) -> Weights:
         """Those of the model to start from; heads that it lacks begin as in a new run."""
         if self.start_from is None:
@@ -179,9 +175,10 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     optimizer = make_optimizer(model, adam, name=settings.optimizer)
     restore_state(optimizer, model, run.training_state)
     if ranks.leads:
+        begin = f", from the weights of {settings.start_from}" if settings.start_from else ""
         run.introduce(
             f"on {ranks.size} × {device.type}" if ranks.size > 1 else f"on {device}",
-            f"in {str(precision).removeprefix('torch.')}, {torch.get_num_threads()} threads",
+            f"in {str(precision).removeprefix('torch.')}, {torch.get_num_threads()} threads{begin}",
         )
 
     def task(part: str, seq_length: int) -> Task:

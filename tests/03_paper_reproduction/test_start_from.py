@@ -52,7 +52,7 @@ def test_the_run_begins_with_the_weights_the_sizes_and_the_vocabulary_of_the_mod
     text, start, tmp_path, capsys
 ):
     pretrain(again(text, start, tmp_path / "run", hidden_dropout_prob=0.3))
-    assert f"those of {start} at first" in capsys.readouterr().err
+    assert f"from the weights of {start}" in capsys.readouterr().err
     before, after = weights_of(start), weights_of(tmp_path / "run")
     for name, array in before.items():
         np.testing.assert_allclose(after[name], array, atol=1e-6, err_msg=name)

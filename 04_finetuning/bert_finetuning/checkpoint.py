@@ -1,9 +1,8 @@
 """A fine-tuned model as a folder: begun from a checkpoint or from nothing, saved, loaded.
 
-The folder holds `config.json`, `model.safetensors` and the tokenizer's files, and `transformers`
-opens it in the class of the same name. One that `transformers` saved opens here. What the task was
-stands in `config.json` under a name of its own, which `transformers` passes over; without it, the
-architecture and the labels tell the type of task.
+`transformers` opens the folder in the class of the same name, and one that it saved opens here.
+What the task was stands in `config.json` under a name of its own, which `transformers` passes over;
+without it, the architecture and the labels tell the type of task.
 """
 
 import json

@@ -163,11 +163,9 @@ Entity = tuple[str, int, int]  # type, first word, one past the last word
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
-    """The entities of one sentence, from tags in BIO (IOB1, IOB2) or BIOES.
-
-    As in `conlleval`, an entity goes on only with I or E after B or I of the same type. Every other
-    tag but O begins one, so "I-LOC" after "O" does, and so does "I-LOC" after "B-PER".
-    """
+    """The entities of one sentence, from tags in BIO (IOB1, IOB2) or BIOES. As in `conlleval`, an
+    entity goes on only with I or E after B or I of the same type. Every other tag but O begins one,
+    so "I-LOC" after "O" does, and so does "I-LOC" after "B-PER"."""
     found: list[Entity] = []
     before = ("O", "")
     for place, tag in enumerate(tags):

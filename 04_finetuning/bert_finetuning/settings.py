@@ -56,11 +56,9 @@ class FinetuneSettings:
     """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
     a little too high; of the tasks by name, own takes the task's own test set"""
     format: str | None = None
-    """what the files hold: texts, numbers, tags, questions or choices; without it their names and
-    first lines decide"""
+    """what the files hold: texts, numbers, tags, questions or choices; found unless given"""
     columns: str | None = None
-    """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL; or text=NAME,label=NAME where
-    only some have unusual names"""
+    """names or numbers of columns: TEXT,LABEL or TEXT,PAIR,LABEL; or some: text=NAME,label=NAME"""
     few_shot: Count | None = None
     """learn from so many examples only; each seed draws its own"""
 

@@ -342,9 +342,8 @@ def line_rows(
     source: str, first: Sequence[tuple[int, str]], rest: Lines, *, suffix: str = "",
     numbered: bool = False, may_be_text: bool = False, note: Note = silent,
 ) -> Table | None:  # fmt: skip
-    """The rows of lines, the `first` of which tell their format where the ending of the file's name
-    does not; None if they are plain text. `may_be_text`: only usual names of columns begin a table.
-    """
+    """The rows of lines, the `first` of which tell their format where the ending of a name does
+    not; None for plain text. `may_be_text`: only usual names of columns begin a table."""
     lines, sample = chain(first, rest), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
     if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
@@ -370,8 +369,7 @@ DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # its first line; the othe
 
 
 def json_rows(source: str, lines: Lines) -> Table:
-    """The object on each line, empty lines passed over; or the rows of one document: a list of
-    objects, or SQuAD's JSON."""
+    """The object on each line, or those of one document: a list of objects, or SQuAD's JSON."""
     texts = ((f"{source}: line {number}", line) for number, line in lines if line.strip())
     for place, text in texts:
         if DOCUMENT_START.fullmatch(text):
@@ -625,8 +623,7 @@ def label_of(
 
 
 def value_of(row: Row, column: str) -> Any:
-    """What the row has in the column of labels; None where it is known that there is no label.
-    Raises `UserError` for an empty cell."""
+    """What the row has in the column of labels; None where it is known that there is no label."""
     if column not in row.fields:
         raise row.missing(column)
     value = row.fields[column]
@@ -683,8 +680,7 @@ def are_numbers(labels: Iterable[Any]) -> bool:
 
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` if labels that were taken for classes may be something else; many whole
-    numbers are noted on standard error."""
+    """Raise `UserError` where classes may be something else; many whole numbers are noted."""
     examples, classes = len(labels), len(set(labels))
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))

@@ -21,6 +21,7 @@ from autograder.untrusted import gradebook
 from autograder.untrusted.cell import Cell
 from autograder.untrusted.grade import GradeSettings, claim, hidden_from_students
 from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
+from autograder.untrusted.likeness import fingerprint, marks
 from autograder.untrusted.roster import harmless
 from autograder.untrusted.sandbox import Sandbox, is_visible, needed, without
 from bert_run.errors import UserError
@@ -115,7 +116,7 @@ def test_the_summary_has_means_mistakes_marks_and_the_sandbox(graded):
     page = (graded[1] / "out" / "summary.html").read_text("utf-8")
     for words in ("6 students", "gil.rar: neither a folder or a zip nor",
                   "Sandbox: <b>none</b>", "the axis argument is ignored",
-                  "zoe",
+                  "softmax_forward and softmax_backward as in the solution, ", "zoe",
                   "students/%3DHYPERLINK", "full marks"):  # fmt: skip
         assert words in page, words
     assert "warning: sandbox none" in graded[0].stderr
@@ -317,6 +318,29 @@ def test_a_sandbox_that_does_not_start_is_no_fault_of_the_students(tmp_path):
     done = grade_file(cell, Job("ann", SOFTMAX, SOLUTION.encode()), 60)
     assert not done.sound and {o.outcome for o in done.outcomes} == {"not run"}
     assert "the sandbox did not start" in done.outcomes[0].message
+
+
+def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
+    own = fingerprint(SOLUTION.encode())
+    assert own == fingerprint(RENAMED.encode()) != fingerprint(LOOPS.encode())
+    assert own != fingerprint(WRONG.encode())
+    forward, _ = own.split()
+    line = "exponentials = "
+    hidden = SOLUTION.replace(line, "exponentials: Float[Array, '...'] = ").replace("shifted", "s")
+    hidden = hidden.replace("import numpy as np", "import numpy").replace("np.", "numpy.")
+    assert fingerprint(hidden.encode()) == own and hidden != SOLUTION
+    half = SOLUTION[: SOLUTION.index("def softmax_backward")]
+    assert fingerprint(half.encode()) == forward
+    assert fingerprint(b"def f(") == "" == fingerprint(b"x = " + b"-" * 100_000 + b"1")
+    assert fingerprint(b"# coding: rot13\n" + SOLUTION.encode()) == ""
+
+
+def test_untouched_starters_and_broken_files_are_not_marked():
+    starter = fingerprint(SOFTMAX.starter.read_bytes())
+    found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "f=1 g=2",
+                            "f": "f=1", "h": "g=2"})  # fmt: skip
+    assert found == {"e": "softmax.py: f as in f; g as in h", "f": "softmax.py: f as in e",
+                     "h": "softmax.py: g as in e"}  # fmt: skip
 
 
 def test_what_the_instructor_wrote_for_a_call_is_hidden_from_submissions(tmp_path, monkeypatch):

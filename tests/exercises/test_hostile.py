@@ -25,6 +25,7 @@ from autograder import runner
 from autograder.points import ROOT, Exercise, find
 from autograder.runner import grade
 from autograder.student import CallLog, ChildTransport, StudentError
+from autograder.untrusted import grading_process
 from autograder.untrusted.cell import (
     Cell,
     CellTransport,
@@ -32,7 +33,7 @@ from autograder.untrusted.cell import (
     descendants,
     end_descendants,
 )
-from autograder.untrusted.grading_process import Job, choose, grade_file
+from autograder.untrusted.grading_process import Job, choose
 from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 
@@ -356,15 +357,17 @@ def test_looking_for_the_call_that_failed_has_a_limit_of_time_too(monkeypatch, t
     assert "takes too long" in outcomes[0].message
 
 
-def test_a_file_that_is_one_huge_expression_is_graded(tmp_path):
+def test_a_file_that_takes_for_ever_to_compare_with_others_is_graded(tmp_path):
     hard = (
         "import torch\ndef f(a):\n    return " + "(b+a*" * 90 + "(" + "a," * 80_000 + ")" + ")" * 90
     )
     folder = SimpleNamespace(sandbox=SimpleNamespace(private=tmp_path / "private"), work=None)
     start = time.process_time()
-    done = grade_file(folder, Job("s", SOFTMAX, hard.encode()), 1.0)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grading_process, "COMPARING", 0.01)
+        done = grading_process.grade_file(folder, Job("s", SOFTMAX, hard.encode()), 1.0)
     assert time.process_time() - start < 5
-    assert done.sound and "torch" in done.outcomes[0].message
+    assert done.fingerprint == "" and done.sound and "torch" in done.outcomes[0].message
 
 
 def test_files_of_others_are_out_of_sight_where_the_same_user_reads_all_else(tmp_path):

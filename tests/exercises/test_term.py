@@ -113,7 +113,7 @@ class Term:
             found = results_of(job.exercise.name, job.file, self.folder)
             if job.exercise.name in self.spoilt:
                 found = [Outcome(found[0].id, FAILED, "spoilt"), *found[1:]]
-            yield job, Done(found, 1.0)
+            yield job, Done(found, "", 1.0)
 
     def rows(self, name: str = "gradebook.csv") -> list[dict[str, str]]:
         text = (self.out / name).read_text("utf-8")

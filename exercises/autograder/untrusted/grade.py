@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
 from autograder.points import ROOT, Exercise, present
 from autograder.runner import is_untouched, write_report
-from autograder.untrusted import exports, gradebook, marks
+from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
@@ -175,6 +175,7 @@ def run(call: Call, folder: Path) -> None:
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
     counted = mark_all(call, graded, set(state.get("counted", ())), adjusted)
+    mark_likeness(graded)
     for one in graded:
         gradebook.save_reports(call.place(one.student), one)
     gradebook.save_gradebook(out / "gradebook.csv", graded)
@@ -344,6 +345,16 @@ def mark_all(
             person=one.person, adjustments=adjusted,
         )  # fmt: skip
     return [exercise.name for exercise in present() if exercise.name in names]
+
+
+def mark_likeness(graded: list[Graded]) -> None:
+    for exercise in present():
+        prints = {one.student: one.works[exercise.name].done.fingerprint
+                  for one in graded if exercise.name in one.works}  # fmt: skip
+        found = likeness.marks(exercise, prints)
+        for one in graded:
+            if one.student in found:
+                one.likeness.append(found[one.student])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
 from bert_run.files import sha256, write_atomically
 
-NOT_GRADED = Done([], 0.0, sound=False)
+NOT_GRADED = Done([], "", 0.0, sound=False)
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Graded:
     counted: list[Exercise] = field(default_factory=list)  # asked for so far
     works: dict[str, Work] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    likeness: list[str] = field(default_factory=list)
     person: Person | None = None
     offered: set[str] = field(default_factory=set)  # exercises that this call is to grade
     marks: Marks = field(default_factory=Marks)
@@ -98,7 +99,7 @@ def save_work(path: Path, work: Work) -> None:
     tests = [vars(outcome) for outcome in work.done.outcomes]
     time = work.handed.time
     runner.write_report(path, {
-        "exercise": path.stem, "tests": tests,
+        "exercise": path.stem, "fingerprint": work.done.fingerprint, "tests": tests,
         "key": work.key, "name": work.handed.name, "time": time.isoformat() if time else "",
         "late": work.handed.late, "replaced": list(work.replaced),
         "file": work.file.decode("utf-8", "surrogateescape"),
@@ -113,7 +114,7 @@ def saved_work(path: Path) -> Work | None:
         time = datetime.fromisoformat(saved["time"]) if saved["time"] else None
         return Work(saved["file"].encode("utf-8", "surrogateescape"),
                     Handed(saved["name"], time, saved["late"]),
-                    Done(outcomes, 0.0), saved["key"],
+                    Done(outcomes, saved["fingerprint"], 0.0), saved["key"],
                     tuple(saved["replaced"]))  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -143,7 +144,8 @@ def save_gradebook(path: Path, graded: list[Graded]) -> None:
         cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
         if marks.weeks:
             cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
-        table.append([*cells, ("notes", "; ".join(one.notes))])
+        table.append([*cells, ("notes", "; ".join(one.notes)),
+                      ("alike", "; ".join(one.likeness))])  # fmt: skip
     save_table(path, [[title for title, _ in table[0]],
                       *[[harmless(cell) for _, cell in row] for row in table]])  # fmt: skip
 
@@ -171,6 +173,7 @@ def save_summary(
         sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
         bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
         mistakes=mistakes(reports, course),
+        alike=[(one.student, one.likeness) for one in graded if one.likeness],
     )  # fmt: skip
 
 

@@ -20,9 +20,10 @@ from pathlib import Path
 
 from autograder.codec import BadMessage
 from autograder.points import Exercise, present
-from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade
+from autograder.runner import NOT_RUN, ComparesTooLong, Outcome, for_all_checks, grade, limited
 from autograder.student import StudentError
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
+from autograder.untrusted.likeness import fingerprint
 from autograder.untrusted.sandbox import LIMITS, Sandbox, candidates, make_box
 from bert_run.errors import UserError
 
@@ -51,6 +52,7 @@ class Done:
     """What became of a job; not `sound`, and not kept, if it could not be graded."""
 
     outcomes: list[Outcome]
+    fingerprint: str
     seconds: float
     sound: bool = True
 
@@ -105,7 +107,7 @@ class Grader:
             return None
         outcomes = for_all_checks(lost.exercise, NOT_RUN,
                                   "the grader was ended while it graded this file")  # fmt: skip
-        return lost, Done(outcomes, 0.0, sound=False)
+        return lost, Done(outcomes, "", 0.0, sound=False)
 
     def stop(self) -> None:
         self.pipe.close()
@@ -145,7 +147,7 @@ def end_with_parent() -> None:
 
 
 def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
-    start, sound, exercise = time.monotonic(), True, job.exercise
+    start, sound, exercise, prints = time.monotonic(), True, job.exercise, ""
     transport = CellTransport(cell, exercise, job.file, timeout)
     cell.sandbox.private.mkdir(0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cell.sandbox.private) as folder:
@@ -158,7 +160,9 @@ def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
             sound = False
             outcomes = for_all_checks(exercise, NOT_RUN, f"the sandbox did not start: {error}")
     outcomes = [replace(o, message=settle(o.message, cell)) for o in outcomes]
-    return Done(outcomes, time.monotonic() - start, sound)
+    with suppress(ComparesTooLong), limited(COMPARING):
+        prints = fingerprint(job.file)
+    return Done(outcomes, prints, time.monotonic() - start, sound)
 
 
 def settle(message: str, cell: Cell) -> str:

@@ -326,8 +326,12 @@ def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
     assert own != fingerprint(WRONG.encode())
     forward, _ = own.split()
     line = "exponentials = "
-    hidden = SOLUTION.replace(line, "exponentials: Float[Array, '...'] = ").replace("shifted", "s")
-    hidden = hidden.replace("import numpy as np", "import numpy").replace("np.", "numpy.")
+    hidden = SOLUTION.replace(line, f"unused: int = 0\n    {line}").replace("shifted", "s")
+    hidden = (
+        hidden.replace("probs * dout", "dout * probs")
+        .replace("import numpy as np", "import numpy")
+        .replace("np.", "numpy.")
+    )
     assert fingerprint(hidden.encode()) == own and hidden != SOLUTION
     half = SOLUTION[: SOLUTION.index("def softmax_backward")]
     assert fingerprint(half.encode()) == forward
@@ -338,19 +342,20 @@ def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
 def test_untouched_starters_and_broken_files_are_not_marked():
     starter = fingerprint(SOFTMAX.starter.read_bytes())
     found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "f=1 g=2",
-                            "f": "f=1", "h": "g=2"})  # fmt: skip
-    assert found == {"e": "softmax.py: f as in f; g as in h", "f": "softmax.py: f as in e",
-                     "h": "softmax.py: g as in e"}  # fmt: skip
+                            "f": "f=1"}, {"old of 2025": "g=2"})  # fmt: skip
+    assert found == {"e": "softmax.py: f as in f; g as in old of 2025",
+                     "f": "softmax.py: f as in e"}  # fmt: skip
 
 
 def test_what_the_instructor_wrote_for_a_call_is_hidden_from_submissions(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("course.toml").touch()
+    Path("last_year/students").mkdir(parents=True)
     settings = GradeSettings(
-        submissions=(Path("class"),), out=Path("out"), roster=Path("names/roster.csv")
-    )
+        submissions=(Path("class"),), out=Path("out"), against=(Path("last_year"),),
+        roster=Path("names/roster.csv"))  # fmt: skip
     hidden = hidden_from_students(settings)
-    for name in ("class", "out", "names/roster.csv", "course.toml"):
+    for name in ("class", "out", "last_year", "names/roster.csv", "course.toml"):
         assert tmp_path / name in hidden
 
 

@@ -210,7 +210,7 @@ def test_no_mistake_is_named_in_a_students_words(batch):
 def test_a_clock_that_is_set_makes_no_loop_fast(now, tmp_path):
     """The student's process says how long it took; the system says how long it worked."""
     forged = SOFTMAX.solution.read_text("utf-8").replace(
-        "    shifted =", "    for _ in range(12_000_000 * (x.size > 50_000)): pass\n    shifted ="
+        "    shifted =", "    for _ in range(20_000_000 * (x.size > 50_000)): pass\n    shifted ="
     )
     forged += f"\nimport os, time\ntime.process_time = time.perf_counter = lambda: {now}\n"
     forged += "os.times = lambda: os.times_result((0,) * 5)\n"
@@ -227,7 +227,7 @@ right, kept = softmax_forward, {}
 def softmax_forward(x, axis=-1):
     key = x.tobytes(), axis, x.shape, x.dtype
     if key not in kept:
-        for _ in range(12_000_000 * (x.size > 50_000)): pass
+        for _ in range(20_000_000 * (x.size > 50_000)): pass
         kept[key] = right(x, axis)
     return kept[key].copy()
 """
@@ -241,7 +241,7 @@ import numpy as np, os, signal, threading, time
 time.process_time = time.perf_counter = time.monotonic = lambda: 0.0
 os.times = lambda: os.times_result((0.0,) * 5)
 def work():
-    for _ in range(12_000_000): pass
+    for _ in range(20_000_000): pass
 def in_a_child():
     if os.fork() == 0:
         work()
@@ -358,13 +358,14 @@ def test_looking_for_the_call_that_failed_has_a_limit_of_time_too(monkeypatch, t
 
 
 def test_a_file_that_takes_for_ever_to_compare_with_others_is_graded(tmp_path):
+    """Sums in products in sums: what sorts them looks at each part once for all above it."""
     hard = (
         "import torch\ndef f(a):\n    return " + "(b+a*" * 90 + "(" + "a," * 80_000 + ")" + ")" * 90
     )
     folder = SimpleNamespace(sandbox=SimpleNamespace(private=tmp_path / "private"), work=None)
     start = time.process_time()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(grading_process, "COMPARING", 0.01)
+        patched.setattr(grading_process, "COMPARING", 0.5)
         done = grading_process.grade_file(folder, Job("s", SOFTMAX, hard.encode()), 1.0)
     assert time.process_time() - start < 5
     assert done.fingerprint == "" and done.sound and "torch" in done.outcomes[0].message

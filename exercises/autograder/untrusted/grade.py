@@ -63,6 +63,8 @@ class GradeSettings:
     timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
     """seconds of a processor for all checks of an exercise, a quarter of them for one call; by the
     clock four times as many"""
+    against: tuple[Path, ...] = ()
+    """folders of earlier years, as --out left them: functions that are alike are marked too"""
     sandbox: Literal["auto", "bwrap", "unshare", "none"] = "auto"
     """auto: the best that works here, and a warning if that is not bwrap"""
 
@@ -72,6 +74,9 @@ class GradeSettings:
         if self.canvas and not self.week:
             raise UserError("--canvas fills in the marks of a week: name it by --week")
         check_numbers(self)
+        for folder in self.against:
+            if not (folder / "students").is_dir():
+                raise UserError(f"--against {folder}: no folder that bert-grade has written")
 
 
 @dataclass(frozen=True)
@@ -175,7 +180,7 @@ def run(call: Call, folder: Path) -> None:
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
     counted = mark_all(call, graded, set(state.get("counted", ())), adjusted)
-    mark_likeness(graded)
+    mark_likeness(graded, settings.against)
     for one in graded:
         gradebook.save_reports(call.place(one.student), one)
     gradebook.save_gradebook(out / "gradebook.csv", graded)
@@ -259,7 +264,8 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
 
 def hidden_from_students(settings: GradeSettings) -> list[Path]:
     """The course, others' submissions and grades, and what the instructor wrote for this call."""
-    named = (ROOT, settings.out, *settings.submissions, settings.roster, course_file())
+    named = (ROOT, settings.out, *settings.submissions, *settings.against, settings.roster,
+             course_file())  # fmt: skip
     return [path.resolve() for path in named if path]
 
 
@@ -347,11 +353,11 @@ def mark_all(
     return [exercise.name for exercise in present() if exercise.name in names]
 
 
-def mark_likeness(graded: list[Graded]) -> None:
+def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:
     for exercise in present():
         prints = {one.student: one.works[exercise.name].done.fingerprint
                   for one in graded if exercise.name in one.works}  # fmt: skip
-        found = likeness.marks(exercise, prints)
+        found = likeness.marks(exercise, prints, likeness.earlier_prints(against, exercise))
         for one in graded:
             if one.student in found:
                 one.likeness.append(found[one.student])

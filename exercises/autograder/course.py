@@ -1,5 +1,5 @@
-"""`course.toml`: the weeks of a term, which exercises each asks for, and until when. README.md has
-all fields.
+"""`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
+README.md has all fields.
 """
 
 import hashlib
@@ -46,6 +46,7 @@ class Week:
     name: str
     exercises: tuple[Exercise, ...] = ()
     due: datetime | None = None
+    weight: float | None = None
     title: str = ""
     parts: tuple[tuple[str, float], ...] = ()
 
@@ -61,6 +62,7 @@ class Week:
 @dataclass(frozen=True)
 class Course:
     weeks: tuple[Week, ...] = ()
+    drop_lowest: Annotated[int, Whole(0, 100)] = 0
     late_days: Annotated[int, Whole(0, 365)] = 0
     late_penalty: Annotated[float, Real(at_least=0, at_most=100)] = 0.0  # percent
     seed: Seed = 0  # secret; 0 where there is none
@@ -71,6 +73,9 @@ class Course:
         check_fields(self)
         if not isinstance(self.variants, bool):
             raise UserError(f"variants is {shown(self.variants)}: it must be true or false")
+        if self.weeks and self.drop_lowest >= len(self.weeks):
+            raise UserError(f"drop_lowest is {self.drop_lowest}, and there are only "
+                            f"{len(self.weeks)} weeks: one has to count")  # fmt: skip
 
     def variant_of(self, student: str) -> int:
         """The number of a student, by their id in the roster, under the secret seed; 0 for none."""
@@ -134,6 +139,7 @@ OF_WEEK = {
     "exercises": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
                   '["01-02", "10"]'),
     "due": (lambda value: isinstance(value, date), "2027-01-17T23:59:00+01:00, without quotes"),
+    "weight": (POINTS.admits, "2"),
     "title": (lambda value: isinstance(value, str), '"The project"'),
     "parts": (lambda value: isinstance(value, dict) and all(map(POINTS.admits, value.values())),
               "{ report = 20 }"),
@@ -180,6 +186,7 @@ def parse_week(name: str, content: Any) -> Week:
         name,
         tuple(parse_exercises(content.get("exercises", []), f"{place}: exercises")),
         due_time(content["due"]) if "due" in content else None,
+        content.get("weight"),
         content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
     )
@@ -264,6 +271,7 @@ def write_course(path: Path, weeks: int, start: date | None) -> None:
         raise UserError(f"{path} is there already: name another --out, or remove it")
     lines = [
         "# The weeks of this term. All fields: exercises/autograder/README.md",
+        "drop_lowest = 0      # weeks that do not count, for each student those with the least",
         "late_days = 0        # days of delay that are free, for each student over the term",
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
         f"seed = {secrets.randbits(32) or 1}    # secret: students get this file without this line",

@@ -36,11 +36,11 @@ def course_of(tmp_path: Path, text: str):
 def test_a_course__has_its_weeks_in_the_order_of_the_file(tmp_path):
     course = course_of(tmp_path, "late_days = 3\nseed = 5\n" + WEEK + "due = 2027-01-17\n"
                        "[week.11-12]\nexercises = ['25', '01-02']\n"
-                       "parts = {report = 7.5}\n")  # fmt: skip
+                       "parts = {report = 7.5}\nweight = 0.5\n")  # fmt: skip
     assert [week.name for week in course.weeks] == ["1", "11-12"] and course.seed == 5
     first, last = course.weeks
     assert [e.name for e in last.exercises] == ["01_wordpiece", "02_sentence_pairs", "25_capstone"]
-    assert last.best == 4 + 4 + 5 + 7.5
+    assert last.best == 4 + 4 + 5 + 7.5 and last.weight == 0.5
     assert first.due.replace(tzinfo=None) == datetime(2027, 1, 17, 23, 59, 59) and first.due.tzinfo
     assert course.week("01") is first and course.week("11-12") is last
 
@@ -74,6 +74,8 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
         ("late_days = -1", "late_days is -1: it must be a whole number from 0 to 365"),
         ("late_days = 1.5", "late_days is 1.5"),
         ("late_penalty = 101", "late_penalty is 101: it must be a number from 0 to 100"),
+        ("drop_lowest = true", "drop_lowest is True"),
+        ("drop_lowest = 1", "drop_lowest is 1, and there are only 1 weeks"),
         ("seed = 'x'", "seed is 'x'"),
         ("[week.2]\nexercises = ['03']", "03_softmax is in week 1 and in week 2"),
         ("[week.2]\nexercises = ['30']", "week 2: exercises: '30' is no exercise"),
@@ -90,8 +92,8 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
             "[week.2]\nexercises = ['04']\ndue = 10:00:00",
             "week 2: due is datetime.time(10, 0): write due = ",
         ),
-        ("[week.2]\nparts = {report = -2}", "week 2: parts is {'report': -2}"),
-        ("[week.2]\nparts = {report = nan}", "week 2: parts is {'report': nan}"),
+        ("[week.2]\nexercises = ['04']\nweight = -2", "week 2: weight is -2"),
+        ("[week.2]\nexercises = ['04']\nweight = nan", "week 2: weight is nan"),
         ("[week.2]\nexercises = ['04']\ntitle = 3", "week 2: title is 3"),
         (
             "[week.2]\nparts = {report = 'x'}",

@@ -22,6 +22,7 @@ from autograder.untrusted.sandbox import Sandbox
 from bert_run import files
 
 COURSE = """
+drop_lowest = 1
 late_days = 1
 late_penalty = 10
 seed = 7
@@ -47,6 +48,7 @@ due = 2027-02-14T23:59:00+00:00
 
 [week.6]
 exercises = ["01"]
+weight = 7
 parts = { report = 10 }
 title = "The project"
 """
@@ -67,6 +69,9 @@ WEEKS = {
     "s05": [0, 0, 0, 0, 4, 0],
 }
 BEST = [3, 2, 3, 4, 4, 14]
+# Of the term, in percent. The week with the smallest share is dropped, the first of equal ones;
+# week 6 counts 7. s01, without week 3: (3 + 2 + 4 + 7 * 12 / 14) / 20; s03, without week 2: 3 / 21.
+PERCENT = {"s01": 75, "s02": 26, "s03": 14.29, "s04": 28.57, "s05": 20}
 
 
 def answer(number: str) -> bytes:
@@ -199,6 +204,7 @@ def test_a_term__has_every_mark_as_computed_by_hand(term, capsys):
     assert term.weeks() == WEEKS
     for row in term.rows():
         weeks = WEEKS[row["student"]]
+        assert float(row["percent"]) == PERCENT[row["student"]]
         assert float(row["score"]) == pytest.approx(sum(weeks))
         assert float(row["max_score"]) == sum(BEST)
     notes = {row["student"]: row["notes"] for row in term.rows()}
@@ -263,14 +269,17 @@ def test_a_late_file_a_regrade_and_a_correction__change_what_they_hold_and_are_l
     term.put("late/s02_bert_adam.py", answer("11"))
     term.put("late/submitted.csv", b"name,time\ns02,2027-02-16T01:00:00+00:00\n")
     term.call("late", "--week", "5")
-    # Two days, and the free one is used up: 20% of 4 off.
-    late = [("s02", "11_bert_adam", "0", "3.2"), ("s02", "week 5", "0", "3.2")]
-    assert term.changes() == late
+    # Two days, and the free one is used up: 20% of 4 off. The term: (2.7 + 2 + 3.2 + 0.5) / 20.
+    assert term.changes() == [
+        ("s02", "11_bert_adam", "0", "3.2"), ("s02", "week 5", "0", "3.2"),
+        ("s02", "term of 6 weeks", "26", "42"),
+    ]  # fmt: skip
+    assert "file: s02_bert_adam.py" in term.rows("changes.csv")[0]["why"]
     for row in term.rows():
         assert row["student"] == "s02" or row == before[row["student"]]
 
     term.call("w5", "--week", "5")  # without the late file: what it holds stays
-    assert term.changes() == late
+    assert len(term.changes()) == 3
 
     # The tests have changed: one check of 08_embeddings now fails for the only one who had it.
     monkeypatch.setattr(gradebook, "trusted_code", lambda: "other tests")
@@ -278,18 +287,30 @@ def test_a_late_file_a_regrade_and_a_correction__change_what_they_hold_and_are_l
     term.call("--regrade", "--why", "a check was wrong")
     own = [row for row in term.rows("changes.csv") if row["what"] == "08_embeddings"]
     assert [(row["student"], row["from"]) for row in own] == [("s04", "3")]
-    assert own[0]["why"] == "a check was wrong" and float(own[0]["to"]) < 3
-    assert {row["student"] for row in term.rows("changes.csv")[2:]} == {"s04"}
+    assert own[0]["why"].startswith("the checks give 2.") and own[0]["why"].endswith(
+        "; a check was wrong"
+    )
+    assert {row["student"] for row in term.rows("changes.csv")[3:]} == {"s04"}
 
-    # Points by hand stay, whatever is graded again, and a mark is taken away with its file.
-    (term.out / "students" / "s04" / "08_embeddings.json").unlink()
-    term.call()
-    assert term.changes()[-2][:2] == ("s04", "08_embeddings") and term.changes()[-2][3] == "0"
+    # Points by hand stay, whatever is graded again, and a mark is taken away by name alone.
+    term.call("--remove", "s04/08_embeddings")
+    assert term.changes()[-3][:2] == ("s04", "08_embeddings") and term.changes()[-3][3] == "0"
     assert term.weeks()["s01"] == WEEKS["s01"]
+
+
+@pytest.mark.parametrize("name", ["s04/../../roster", "s04/..", "../s04", "s04/03", "x"])
+def test_only_what_was_graded_is_removed__whatever_name_is_given(name, term, capsys):
+    play(term)
+    before = set(term.folder.rglob("*"))
+    with pytest.raises(SystemExit):
+        term.call("--remove", name)
+    assert "holds no such grades" in capsys.readouterr().err
+    assert set(term.folder.rglob("*")) == before
 
 
 def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one(term):
     play(term)
+    old = {row["student"]: row for row in term.rows()}
     term.put("again/s04/softmax.py", HALF)  # without a time; it was never graded: it is taken
     term.call("again", "--week", "1")
     assert term.weeks()["s04"][0] == 0
@@ -297,9 +318,11 @@ def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one
     assert term.weeks()["s04"][0] == 0
     assert "is older than that of s04, which stands" in term.rows()[3]["notes"]
     term.put("again/s04/softmax.py", find("03_softmax").starter.read_bytes())
-    (term.out / "students" / "s04" / "03_softmax.json").unlink()
+    term.call("--remove", "s04/03_softmax")
     term.call("w1", "again", "--week", "1")
     assert term.weeks() == WEEKS
+    assert {row["student"]: row["percent"] for row in term.rows()} == {
+        name: row["percent"] for name, row in old.items()}  # fmt: skip
 
 
 @contextmanager
@@ -334,7 +357,10 @@ def test_a_kill__after_any_file_that_is_written_loses_no_mark_and_no_change(term
     with killed_after(-1, writes, monkeypatch):
         term.call("late")
     after = bytes_of(term.out)
-    assert len(writes) > 20 and b"s05,03_softmax,0,3," in after["changes.csv"]
+    assert (
+        len(writes) > 20
+        and b"s05,03_softmax,0,3,file: s05_softmax.py; the checks give 3" in after["changes.csv"]
+    )
     for number in range(len(writes)):
         shutil.rmtree(term.out)
         shutil.copytree(term.folder / "before", term.out)

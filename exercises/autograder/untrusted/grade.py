@@ -13,7 +13,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
-from autograder.points import ROOT, Exercise, present
+from autograder.points import ROOT, Exercise, find, present
 from autograder.runner import is_untouched, write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
@@ -22,7 +22,7 @@ from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
 from autograder.untrusted.submissions import Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command, read_record
-from bert_run.files import clear_leftovers, hold, write_atomically
+from bert_run.files import clear_leftovers, hold, remove_in_one_piece, write_atomically
 from bert_run.training_loop import progress_bar
 
 LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written
@@ -35,7 +35,7 @@ class GradeSettings:
 
     bert-grade class/ --out grades
 
-    What was graded stays in DIR. bert-grade init writes course.toml.
+    What was graded stays in DIR until it is removed by name. bert-grade init writes course.toml.
     """
 
     submissions: Annotated[Positional[tuple[Path, ...]], arg(metavar="SUBMISSIONS…")]
@@ -54,10 +54,12 @@ class GradeSettings:
     """a gradebook that Canvas has exported; the marks of --week go to DIR/canvas.csv"""
     feedback: bool = False
     """also write DIR/feedback.zip, each student's page under the name that was handed in"""
+    remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
+    """take out of DIR what was graded: s04, or s04/03_softmax"""
     regrade: bool = False
     """also grade the files in DIR anew whose tests, settings or versions have changed"""
     why: Annotated[str, arg(metavar="TEXT")] = ""
-    """a reason for the lines that this call adds to changes.csv"""
+    """a reason to be added to each line of changes.csv"""
     jobs: Annotated[int, Whole(0, 4096)] = 0
     """students graded at the same time; 0: one for each processor"""
     timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
@@ -172,6 +174,8 @@ def claim(out: Path) -> None:
 def run(call: Call, folder: Path) -> None:
     settings, out = call.settings, call.settings.out
     state = marks.read_state(out)
+    for name in settings.remove:
+        remove_graded(call, name)
     graded = students_of(call)
     if not graded:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
@@ -186,7 +190,9 @@ def run(call: Call, folder: Path) -> None:
     gradebook.save_gradebook(out / "gradebook.csv", graded)
     gradebook.save_summary(out / "summary.html", graded, call.course, sandbox=kind,
                            unread=call.passed_over)  # fmt: skip
-    students = {one.student: marks.ledger(one.marks) for one in graded}
+    students = {one.student: marks.ledger(one.marks, {
+        name: (sha(work.file), work.handed.name) for name, work in one.works.items()
+    }) for one in graded}  # fmt: skip
     marks.write_changes(
         out, {"sandbox": kind, "counted": counted, "students": students}, why=settings.why
     )
@@ -201,6 +207,15 @@ def run(call: Call, folder: Path) -> None:
           f"{out / 'summary.html'}")  # fmt: skip
 
 
+def remove_graded(call: Call, name: str) -> None:
+    student, _, exercise = name.partition("/")
+    path = call.saved_as(student, exercise) if exercise else call.place(student)
+    is_name = student not in ("", ".", "..") and (not exercise or find(exercise))
+    if not is_name or not path.exists():
+        raise UserError(f"--remove {name}: {call.settings.out / 'students'} holds no such grades")
+    remove_in_one_piece(path)
+
+
 def students_of(call: Call) -> list[Graded]:
     """Everybody who has grades, has handed in something now, or is in the roster."""
     folder = call.settings.out / "students"
@@ -208,8 +223,8 @@ def students_of(call: Call) -> list[Graded]:
     saved = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     people = call.roster.people if call.roster else {}
     for name in sorted(saved - people.keys()) if people else ():
-        warn(f"{name} has grades and is not in the roster: if this is somebody of it, remove "
-             f"{folder / name}")  # fmt: skip
+        warn(f"{name} has grades and is not in the roster: if this is somebody of it, call again "
+             f"with --remove '{name}'")  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
     names = sorted(saved | people.keys() | handed.keys())
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))

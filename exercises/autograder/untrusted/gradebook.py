@@ -143,7 +143,8 @@ def save_gradebook(path: Path, graded: list[Graded]) -> None:
         cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
         cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
         if marks.weeks:
-            cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
+            cells += [("late days", f"{sum(week.days for week in marks.weeks)}"),
+                      ("percent", f"{marks.percent or 0:g}")]  # fmt: skip
         table.append([*cells, ("notes", "; ".join(one.notes)),
                       ("alike", "; ".join(one.likeness))])  # fmt: skip
     save_table(path, [[title for title, _ in table[0]],

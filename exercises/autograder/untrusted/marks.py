@@ -1,8 +1,8 @@
-"""What work is worth: points, delay, points by hand, weeks; and which marks have changed."""
+"""What work is worth: points, delay, points by hand, weeks, the term; and which marks changed."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from autograder.untrusted.submissions import Handed
 from bert_run.errors import Real, UserError, as_typed, read_record
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
+TERM = "term"
 POINTS = Real(at_least=-1e6, at_most=1e6)  # by hand
 
 
@@ -42,16 +43,19 @@ class WeekMark:
     name: str
     points: float
     best: float
-    days: int
-    free: int
+    weight: float
+    days: int = 0
+    free: int = 0
+    is_dropped: bool = False
 
 
 @dataclass
 class Marks:
-    """All marks of a student, in order."""
+    """All marks of a student, in order; `percent` is of the term so far, None without a course."""
 
     items: list[Mark] = field(default_factory=list)
     weeks: list[WeekMark] = field(default_factory=list)
+    percent: float | None = None
 
     @property
     def points(self) -> float:
@@ -93,9 +97,12 @@ def marks_of(
             + [mark(part, 0.0, best) for part, best in week.parts]
         )
         marks.items += of_week.items
-        marks.weeks.append(WeekMark(week.name, of_week.points, of_week.best, days, free))
+        weight = of_week.best if week.weight is None else week.weight
+        marks.weeks.append(WeekMark(week.name, of_week.points, of_week.best, weight, days, free))
     in_weeks = {item.what for item in marks.items}
     marks.items += [mark(name, *points) for name, points in own.items() if name not in in_weeks]
+    if course.weeks:
+        drop_and_add_up(marks, course.drop_lowest)
     return marks
 
 
@@ -108,6 +115,18 @@ def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
         over = handed.time - week.due - timedelta(days=extension)
         return max(0, math.ceil(over / timedelta(days=1)))
     return int(handed.late and not extension)
+
+
+def drop_and_add_up(marks: Marks, lowest: int) -> None:
+    """Drop the weeks with the smallest share of their points, the first of equal ones, once there
+    are more weeks than that; the term is the weighted mean of the others."""
+    order = sorted(marks.weeks, key=lambda week: week.points / week.best)
+    dropped = {week.name for week in order[:lowest]} if len(order) > lowest else set()
+    marks.weeks = [replace(week, is_dropped=week.name in dropped) for week in marks.weeks]
+    kept = [week for week in marks.weeks if not week.is_dropped and week.weight]
+    whole = sum(week.weight for week in kept)
+    parts = sum(week.weight * week.points / week.best for week in kept)
+    marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
 
 
 def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Adjustments:
@@ -133,8 +152,13 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Ad
     return found
 
 
-# Which marks have changed since marks.json was written. changes.csv is written before it, so that a
-# call that is ended between both is made good by the next one.
+# Which marks have changed. What was last written stands in marks.json, with what each mark came
+# from; changes.csv is written before it, so that a call that is ended between both is made good by
+# the next one.
+
+# Why a mark has changed, by the field of marks.json that has.
+CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut:g} off for delay",
+          "added": "{added:+g} in adjust.csv"}  # fmt: skip
 
 
 def read_state(out: Path) -> dict[str, Any]:
@@ -142,10 +166,19 @@ def read_state(out: Path) -> dict[str, Any]:
     return read_record(out / STATE, way_out=way_out) if (out / STATE).exists() else {}
 
 
-def ledger(marks: Marks) -> dict[str, dict[str, float]]:
-    """Each mark of a student for marks.json."""
-    found = {mark.what: {"points": mark.points} for mark in marks.items}
-    return found | {f"week {week.name}": {"points": week.points} for week in marks.weeks}
+def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Each mark for marks.json, and what it came from; `files` has the hash and name of each
+    file."""
+    found = {}
+    for mark in marks.items:
+        file, name = files.get(mark.what, ("", ""))
+        found[mark.what] = {"points": mark.points, "raw": mark.raw, "cut": mark.cut,
+                            "added": mark.added, "comments": list(mark.comments), "file": file,
+                            "name": name}  # fmt: skip
+    found |= {f"week {week.name}": {"points": week.points} for week in marks.weeks}
+    if marks.percent is not None:
+        found[f"{TERM} of {len(marks.weeks)} weeks"] = {"points": marks.percent}
+    return found
 
 
 def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
@@ -156,10 +189,24 @@ def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
     for student, old in sorted(read_state(out).get("students", {}).items()):
         new, shown = state["students"].get(student, {}), harmless(student)
         for what, was in old.items():
-            change = f"{was['points']:g}", f"{new[what]['points']:g}" if what in new else ""
+            now = new.get(what)
+            if now is None and what.startswith(TERM):
+                continue  # another week counts
+            change = f"{was['points']:g}", f"{now['points']:g}" if now else ""
             if change[0] != change[1] and listed.get((shown, what)) != change:
-                rows.append([shown, what, *change, harmless(why)])
+                rows.append([shown, what, *change, harmless(reason(was, now, why))])
     if rows or not path.is_file():
         head = ["student", "what", "from", "to", "why"]
         save_table(path, [head, *(line.values() for line in lines), *rows])
     write_report(out / STATE, state)
+
+
+def reason(was: dict[str, Any], now: dict[str, Any] | None, why: str) -> str:
+    """What has changed below a mark, and what the call says of it."""
+    if now is None:
+        found = ["it does not count any more: the course or the roster has changed, or --remove"]
+    else:
+        named = {**now, "name": now.get("name") or "none"}
+        found = [text.format(**named) for field, text in CAUSES.items()
+                 if now.get(field) != was.get(field)]  # fmt: skip
+    return "; ".join(filter(None, [*found, why]))

@@ -232,7 +232,7 @@ CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Week 1 (901),The project
 """
 
 
-def test_a_term__goes_to_canvas_and_back_as_feedback(term, capsys):
+def test_a_term__goes_to_canvas_and_moodle_and_back_as_feedback(term, capsys):
     play(term)
     term.put("canvas.csv", b"\xef\xbb\xbf" + CANVAS.encode())
     term.call("--week", "1", "--canvas", "canvas.csv")
@@ -248,8 +248,13 @@ def test_a_term__goes_to_canvas_and_back_as_feedback(term, capsys):
     assert "no row for s05: their marks of week 1 are not in the new file" in told.err
     assert told.out.splitlines()[-1].startswith(
         "files graded in the sandbox bwrap: 0; students in the class: 5; ")  # fmt: skip
-    term.call("--week", "6", "--canvas", "canvas.csv")
+    term.put("moodle.csv", b"Identifier,Full name,Email address,Grade,Maximum Grade,"
+             b"Feedback comments\nParticipant 7,Ada One,a@example.org,,100.00,\n")  # fmt: skip
+    term.call("--week", "6", "--canvas", "canvas.csv", "--moodle", "moodle.csv", "--feedback")
     assert term.rows("canvas.csv")[1]["The project (906)"] == "85.71"  # 12 of 14 points
+    [row] = term.rows("moodle.csv")
+    assert (row["Grade"], row["Feedback comments"]) == (
+        "85.71", "12 of 14 points; report: clear · T")  # fmt: skip
     term.call("w1", "--week", "1", "--feedback")
     with zipfile.ZipFile(term.out / "feedback.zip") as archive:
         assert archive.namelist() == [
@@ -368,6 +373,23 @@ def test_a_kill__after_any_file_that_is_written_loses_no_mark_and_no_change(term
             term.call("late")
         term.call("late")
         assert bytes_of(term.out) == after, writes[number]
+
+
+def test_pages_without_names__are_under_pseudonyms_that_points_by_hand_may_use(term):
+    play(term)
+    term.call("--week", "6", "--anonymous")
+    folder = term.out / "anonymous"
+    assert (term.out / ".key").stat().st_mode & 0o077 == 0 and not (folder / ".key").exists()
+    text = "".join(path.read_text("utf-8") for path in folder.rglob("*.html"))
+    text += (folder / "gradebook.csv").read_text("utf-8")
+    assert not any(word in text for word in ("s01", "Ada", "ones01", "s02", "Bea"))
+    [own] = [path.parent for path in folder.glob("*/01_wordpiece.py")
+             if path.read_bytes() == answer("01")]  # fmt: skip
+    with open(term.out / "adjust.csv", "a", encoding="utf-8") as file:
+        file.write(f"{own.name},report,-1,too long,\n")
+    term.call("--week", "6", "--anonymous")
+    assert own.is_dir() and term.weeks()["s01"][5] == 11
+    assert ("s01", "report", "8", "7") in term.changes()
 
 
 @pytest.mark.parametrize(

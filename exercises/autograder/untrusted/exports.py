@@ -1,10 +1,13 @@
-"""What other systems take back: Canvas's gradebook, pages by submission, the zip of Gradescope."""
+"""What other systems take back: Canvas, Moodle, feedback by submission, pages without names."""
 
+import hmac
 import io
 import re
+import secrets
 import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.course import Week, tomllib
@@ -12,40 +15,80 @@ from autograder.points import ROOT, Exercise
 from autograder.untrusted import gradebook
 from autograder.untrusted import roster as rosters
 from autograder.untrusted.gradebook import Graded
+from autograder.untrusted.marks import Mark, WeekMark
 from autograder.untrusted.submissions import name_of
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
+from bert_run.files import folder_in_one_piece, write_atomically
 
-WHOSE = ("ID", "SIS User ID", "SIS Login ID", "Student")  # columns of Canvas, the surest first
-KEPT = (*WHOSE, "Integration ID", "Root Account", "Section")
+WHOSE = ("ID", "SIS User ID", "SIS Login ID", "Student",  # of Canvas
+         "ID number", "Email address", "Full name", "Username")  # fmt: skip
+OF_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account",
+             "Section")  # fmt: skip
+KEY, ANONYMOUS = ".key", "anonymous"
+Table = list[list[str]]
 
 
 def write_canvas(
     source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
 ) -> None:
-    """Fill in the week's column of a gradebook that Canvas has exported, in proportion where it has
-    other points. Columns of other assignments are left out, so that importing the file cannot
-    change them."""
+    """Fill in the week's column of a gradebook that Canvas has exported. Columns of other
+    assignments are left out, so that importing the file cannot change them."""
+    table = [row for _, row in rosters.read_cells(source)] or [[]]
+    wanted = rosters.tokens(week.title or f"week {week.name}")
+    found = [i for i, title in enumerate(map(rosters.tokens, table[0]))
+             if any(title[j : j + len(wanted)] == wanted for j in range(len(title)))]  # fmt: skip
+    if len(found) != 1:
+        raise UserError(f"{source.name} has {len(found)} columns with {' '.join(wanted)!r} in the "
+                        f"name, not one: give week {week.name} a title in course.toml")  # fmt: skip
+    possible = [row[found[0]] for row in table if row[0].strip() == "Points Possible"]
+    fill_in(table, found, possible, graded, week, roster, source)
+    kept = [i for i, name in enumerate(table[0]) if name in OF_CANVAS or i in found]
+    rosters.save_table(target, [[row[i] for i in kept] for row in table])
+
+
+def write_moodle(
+    source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
+) -> None:
+    """Fill in the grades and comments of a grading worksheet that Moodle has handed out."""
+    table = [row for _, row in rosters.read_cells(source)] or [[]]
+    header = table[0]
+    if "Grade" not in header:
+        raise UserError(f"{source.name} has no column Grade: download the grading worksheet of "
+                        "the assignment")  # fmt: skip
+    columns = [header.index(name) for name in ("Grade", "Feedback comments") if name in header]
+    possible = [dict(zip(header, row, strict=False)).get("Maximum Grade", "") for row in table[1:]]
+    fill_in(table, columns, possible, graded, week, roster, source)
+    rosters.save_table(target, table)
+
+
+def fill_in(
+    table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
+    roster: rosters.Roster | None, source: Path,
+) -> None:  # fmt: skip
+    """Write the week's points, and comments if there is a second column, into the rows of students
+    whom we know; in proportion where the first of `possible` is another number."""
+    own = {one.student: one for one in graded}
     totals = {one.student: total for one in graded for total in one.marks.weeks
               if total.name == week.name}  # fmt: skip
     if not totals:
         raise UserError(f"week {week.name} has no marks yet: grade it first")
-    table = [row for _, row in rosters.read_cells(source)] or [[]]
-    header, column = table[0], column_of(week, table[0], source.name)
     highest = best = totals[graded[0].student].best
-    with suppress(StopIteration, ValueError):
-        highest = float(next(r[column] for r in table if r[0].strip() == "Points Possible")) or best
+    with suppress(IndexError, ValueError):
+        highest = float(possible[0]) or best
     known = roster or rosters.Roster(
-        [rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in totals]
+        [rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own]
     )
-    naming = [header.index(name) for name in WHOSE if name in header]
-    unknown, absent = [], set(totals)
+    naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
+    unknown, absent = [], set(own)
     for row in table[1:]:
-        row += [""] * (len(header) - len(row))
+        row += [""] * (len(table[0]) - len(row))
         student = known.exactly(*[row[i] for i in naming])
-        if student in totals:
+        if student in own:
             absent.discard(student)
-            row[column] = f"{totals[student].points * highest / best:.2f}"
+            total, items = totals[student], own[student].marks.items
+            cells = f"{total.points * highest / best:.2f}", in_words(total, items, week)
+            for column, cell in zip(columns, cells, strict=False):
+                row[column] = cell
         elif any(row[i] for i in naming[:1]) and row[0] != "Student, Test":
             unknown.append(row[0])
     if unknown:
@@ -56,19 +99,19 @@ def write_canvas(
     if highest != best:
         rosters.warn(f"{source.name} has {highest:g} points for week {week.name}, which has "
                      f"{best:g}: the marks are in proportion")  # fmt: skip
-    kept = [i for i, name in enumerate(header) if name in KEPT or i == column]
-    rosters.save_table(target, [[row[i] for i in kept] for row in table])
 
 
-def column_of(week: Week, header: list[str], file: str) -> int:
-    """The one column that has the words of the week's title in its name."""
-    wanted = rosters.tokens(week.title or f"week {week.name}")
-    found = [i for i, title in enumerate(map(rosters.tokens, header))
-             if any(title[j : j + len(wanted)] == wanted for j in range(len(title)))]  # fmt: skip
-    if len(found) != 1:
-        raise UserError(f"{file} has {len(found)} columns with {' '.join(wanted)!r} in the name, "
-                        f"not one: give week {week.name} a title in course.toml")  # fmt: skip
-    return found[0]
+def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
+    """A week's mark for its student: what there is, what is off, and the comments."""
+    names = {exercise.name for exercise in week.exercises} | {part for part, _ in week.parts}
+    lines = [f"{total.points:g} of {total.best:g} points"]
+    if total.days:
+        lines.append(f"{total.days} days late, {total.free} of them free")
+    for mark in (mark for mark in items if mark.what in names):
+        if mark.cut:
+            lines.append(f"{mark.what}: {mark.cut:g} off for being late")
+        lines += [f"{mark.what}: {comment}" for comment in mark.comments]
+    return "; ".join(lines)
 
 
 def write_feedback(
@@ -104,6 +147,33 @@ def write_zip(path: Path, files: Iterable[tuple[str, str | bytes]], mode: int = 
             entry.external_attr = mode << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     write_atomically(path, text.getvalue())
+
+
+def pseudonyms(out: Path, graded: list[Graded]) -> dict[str, str]:
+    """Each pseudonym, and who it is; none before they have been asked for once."""
+    if not (out / KEY).is_file():
+        return {}
+    key = (out / KEY).read_bytes()
+    return {f"p-{hmac.new(key, one.student.encode(), 'sha256').hexdigest()[:8]}": one.student
+            for one in graded}  # fmt: skip
+
+
+def write_anonymous(out: Path, graded: list[Graded]) -> None:
+    """The folder for somebody who shall not know whose work it is: pages, files and marks under
+    pseudonyms. What students write in a file stays as it is."""
+    if not (out / KEY).is_file():
+        write_atomically(out / KEY, secrets.token_hex(32))
+        (out / KEY).chmod(0o600)
+    own, found = {one.student: one for one in graded}, []
+    with folder_in_one_piece(out / ANONYMOUS) as folder:
+        for name, student in sorted(pseudonyms(out, graded).items()):
+            one = replace(own[student], student=name, person=None, notes=[], likeness=[])
+            found.append(one)
+            (folder / name).mkdir()
+            gradebook.save_page(folder / name / "report.html", one)
+            for exercise, work in one.works.items():
+                (folder / name / f"{exercise}.py").write_bytes(work.file)
+        gradebook.save_gradebook(folder / "gradebook.csv", found)
 
 
 UNUSED = {"datasets", "jupyterlab"}  # libraries of the course that grading does not need

@@ -52,8 +52,12 @@ class GradeSettings:
     """who is in the class: id,name,key,extension; kept in DIR for later calls"""
     canvas: Annotated[Path | None, arg(metavar="CSV")] = None
     """a gradebook that Canvas has exported; the marks of --week go to DIR/canvas.csv"""
+    moodle: Annotated[Path | None, arg(metavar="CSV")] = None
+    """a grading worksheet of Moodle; the marks of --week go to DIR/moodle.csv"""
     feedback: bool = False
     """also write DIR/feedback.zip, each student's page under the name that was handed in"""
+    anonymous: bool = False
+    """also write DIR/anonymous: pages and files under pseudonyms, to be read blind"""
     remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
     """take out of DIR what was graded: s04, or s04/03_softmax"""
     regrade: bool = False
@@ -73,8 +77,8 @@ class GradeSettings:
     def __post_init__(self) -> None:
         if not self.submissions and not is_own(self.out):
             raise UserError("nothing to grade: name a folder or a zip")
-        if self.canvas and not self.week:
-            raise UserError("--canvas fills in the marks of a week: name it by --week")
+        if (self.canvas or self.moodle) and not self.week:
+            raise UserError("--canvas and --moodle fill in the marks of a week: name it by --week")
         check_numbers(self)
         for folder in self.against:
             if not (folder / "students").is_dir():
@@ -180,6 +184,7 @@ def run(call: Call, folder: Path) -> None:
     if not graded:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
     names = {one.student.casefold(): one.student for one in graded}
+    names |= exports.pseudonyms(out, graded)
     adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
@@ -196,11 +201,15 @@ def run(call: Call, folder: Path) -> None:
     marks.write_changes(
         out, {"sandbox": kind, "counted": counted, "students": students}, why=settings.why
     )
+    week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
-        week = call.course.week(settings.week)
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
+    if settings.moodle:
+        exports.write_moodle(settings.moodle, out / "moodle.csv", graded, week, call.roster)
     if settings.feedback:
         exports.write_feedback(out / "feedback.zip", graded, call.asked, call.place)
+    if settings.anonymous:
+        exports.write_anonymous(out, graded)
     mean = sum(one.marks.points for one in graded) / len(graded)
     print(f"files graded in the sandbox {kind}: {files}; students in the class: {len(graded)}; "
           f"{mean:.2f} of {graded[0].marks.best:g} points on average: see "

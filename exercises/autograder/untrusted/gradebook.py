@@ -120,12 +120,17 @@ def saved_work(path: Path) -> Work | None:
         return None
 
 
+def save_page(path: Path, graded: Graded) -> None:
+    """A student's report to read."""
+    write(path, "student.html", student=graded.student, report=graded.report,
+          marks=graded.marks, notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
+          hints=lambda name: hints_of(find(name)))  # fmt: skip
+
+
 def save_reports(folder: Path, graded: Graded) -> None:
     """A student's report as a page, for programs and for Gradescope."""
     report = graded.report
-    write(folder / "report.html", "student.html", student=graded.student, report=report,
-          marks=graded.marks, notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
-          hints=lambda name: hints_of(find(name)))  # fmt: skip
+    save_page(folder / "report.html", graded)
     runner.write_report(folder / "report.json", report)
     results = runner.gradescope(report)
     results["output"] = "\n".join([results["output"], *graded.notes])

@@ -95,13 +95,9 @@ def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None)
     return [*first, *pair, sep_id], [0] * len(first) + [1] * (len(pair) + 1)
 
 
-def truncated(
-    text: list[int], pair: list[int] | None, room: int
-) -> tuple[list[int], list[int] | None]:
+def truncated(text: list[int], pair: list[int], room: int) -> tuple[list[int], list[int]]:
     """Both, cut at their ends to `room` tokens in all, token by token from the longer one; of equal
     ones the pair gives way, as in the released code (`_truncate_seq_pair`)."""
-    if pair is None:
-        return text[:room], None
     if len(text) + len(pair) <= room:
         return text, pair
     kept = min(len(text), max(room - len(pair), room - room // 2))
@@ -120,8 +116,8 @@ def encode_pairs(
         room = max_length - (2 if pair is None else 3)
         if len(ids) + len(pair_ids) > room:
             cut.append(number)
-        kept = truncated(ids, None if pair is None else pair_ids, room)
-        rows.append(framed(tokenizer, *kept))
+        kept, kept_pair = truncated(ids, pair_ids, room)
+        rows.append(framed(tokenizer, kept, None if pair is None else kept_pair))
     report_cut(cut, [text for text, _ in texts], max_length=max_length, what=what)
     return rows
 
@@ -687,8 +683,8 @@ class OneOfSeveral(Task[ExampleType]):
         """What may be answered, in the order of the logits."""
         return self.head.labels
 
-    def in_words(self, example: ExampleType, answer: Any) -> str:
-        return answer
+    def in_words(self, example: ExampleType) -> Sequence[str]:
+        return self.head.labels
 
     def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
         return [Prediction.likeliest(self.possible_answers(example), softmax(each))
@@ -709,8 +705,7 @@ class OneOfSeveral(Task[ExampleType]):
 
     def ranked(self, example: ExampleType, prediction: Prediction) -> list[tuple[str, float]]:
         """All answers in words with their probabilities, the likeliest first."""
-        answers = [self.in_words(example, each) for each in self.possible_answers(example)]
-        both = zip(answers, prediction.probabilities, strict=True)
+        both = zip(self.in_words(example), prediction.probabilities, strict=True)
         return sorted(both, key=lambda each: -each[1])
 
     def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:

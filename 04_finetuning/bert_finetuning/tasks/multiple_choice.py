@@ -144,8 +144,8 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     def possible_answers(self, example: Choice) -> range:
         return range(len(example.endings))
 
-    def in_words(self, example: Choice, answer: int) -> str:
-        return example.endings[answer]
+    def in_words(self, example: Choice) -> tuple[str, ...]:
+        return example.endings
 
     @classmethod
     def from_parts(cls, parts: Sequence[str], place: str) -> Choice:

@@ -1,5 +1,6 @@
 """Build the token stores of a corpus apart from training, so that many runs can share them."""
 
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ def main() -> None:
         f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",
         file=sys.stderr,
     )
-    print(f"ready for: bert-pretrain --corpus {settings.out}")
+    print(f"ready for: bert-pretrain --corpus {shlex.quote(str(settings.out))}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -419,7 +420,8 @@ class PretrainingRun:
         print(f"\nheld out: {reached}")
         print(f"model:    {out}      curve: {out / 'curve.png'}")
         if not self.config.is_decoder:
-            print(f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}')
+            ask = 'bert-fill-mask "The [MASK] sat on the mat." --checkpoint'
+            print(f"try:      {ask} {shlex.quote(str(out))}")
 
 
 def identity(settings: RunSettings) -> dict:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tracemalloc
@@ -420,6 +421,11 @@ def test_stores_of_the_same_text_under_another_name_are_taken(call, tmp_path, mo
     before = (tmp_path / "out" / "train" / "tokens.bin").stat().st_ino
     build_stores.main()
     assert (tmp_path / "out" / "train" / "tokens.bin").stat().st_ino == before
+
+
+def test_the_next_command_can_be_pasted_whatever_the_folder_is_called(call, tmp_path):
+    code, line = call("--tokenizer", tmp_path / "tokenizer", out="my stores")
+    assert code == 0 and shlex.split(line)[-1] == str(tmp_path / "my stores")
 
 
 def test_two_processes_cannot_build_one_store_at_once(tmp_path):

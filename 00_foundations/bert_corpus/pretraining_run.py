@@ -222,7 +222,6 @@ def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
 
 # The run: its folder, its weights, what is written down on the way.
 
-
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
                   "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip

@@ -242,7 +242,6 @@ def _hash64(document: Document) -> int:
 
 # Lines of text files, plain or packed.
 
-
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TEXT = (".txt", ".text", ".md", ".rst", ".raw", ".tokens", ".train", ".valid", ".test")
 
@@ -308,21 +307,17 @@ class LineReader:
             return 0
         return self.size_bytes if self.packed.closed else self.packed.raw.tell()
 
-    @contextmanager
-    def unpacked(self) -> Iterator[io.BufferedIOBase]:
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Pairs of line number (from 1) and text."""
         try:
             with open(self.path, "rb", buffering=1 << 18) as self.packed:
                 unpack = PACKED.get(self.path.suffix.lower())
-                yield unpack(self.packed) if unpack else self.packed
+                file = unpack(self.packed) if unpack else self.packed
+                yield from decoded_lines(file, str(self.path))
         except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
             if getattr(error, "errno", None) is not None:  # of the disk, and not of the content
                 raise
             raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Pairs of line number (from 1) and text."""
-        with self.unpacked() as file:
-            yield from decoded_lines(file, str(self.path))
 
 
 def json_texts(reader: LineReader) -> Iterator[str]:
@@ -361,7 +356,6 @@ def text_of(row: Any, where: str) -> str:
 #
 # In WikiText a heading ` = Title = ` begins the document, headings are dropped and empty lines mean
 # nothing.
-
 
 SAMPLE = 500  # lines that are looked at to tell the layout
 # Bounds that keep memory small; what is longer is cut.
@@ -506,7 +500,6 @@ def documents_from_rows(
 #
 # The tokens of sentence `s` are `tokens[sentence_starts[s] : sentence_starts[s + 1]]`.
 
-
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")
 REPORTED = {"format": int, "fingerprint": str, "tokenizer_sha256": str, "vocab_size": int,
@@ -598,7 +591,6 @@ def holds_stores(folder: Path) -> bool:
 # of it. A store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and
 # how much of its files is safely on the disk. After an interruption, even by a kill, the same call
 # cuts off the rest, skips the documents that are stored, and goes on.
-
 
 BATCH = 1 << 20  # characters encoded at once
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost

@@ -154,7 +154,6 @@ PRESETS = {
 
 # The parameters.
 
-
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
 
@@ -252,10 +251,7 @@ def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
     started = {name: values.copy() for name, values in weights.items()}
     for number in range(config.num_hidden_layers):
         layer = f"bert.encoder.layer.{number}.attention"
-        looks, copies = (
-            orthogonal(config.hidden_size, np.random.default_rng([seed, number, which]))
-            for which in (0, 1)
-        )
+        looks, copies = (orthogonal(config.hidden_size, [seed, number, i]) for i in (0, 1))
         started[f"{layer}.self.query.weight"] += LOOK * looks
         started[f"{layer}.self.key.weight"] += LOOK * looks
         started[f"{layer}.self.value.weight"] += COPY * copies
@@ -316,13 +312,13 @@ def rotations(angles: np.ndarray) -> np.ndarray:
     return np.kron(cosines, np.eye(2)) + np.kron(sines, [[0, -1], [1, 0]])
 
 
-def orthogonal(size: int, generator: np.random.Generator) -> np.ndarray:
+def orthogonal(size: int, seed: list[int]) -> np.ndarray:
     """A random rotation of `size` dimensions, float32 (QR of a normal matrix)."""
-    return np.linalg.qr(generator.standard_normal((size, size)))[0].astype(np.float32)
+    normal = np.random.default_rng(seed).standard_normal((size, size))
+    return np.linalg.qr(normal)[0].astype(np.float32)
 
 
 # The settings of a pretraining run, at whatever level: every field is an option of its command.
-
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
 Batch = Annotated[int, Whole(1, 1_000_000)]

@@ -133,17 +133,10 @@ def publish(source: str | Path, target: str | Path) -> None:
 
 def keep_others(old: Path, new: Path) -> None:
     """Put what somebody else has added to a folder also into the one that will replace it."""
-    if not old.is_dir():
-        return
-    written = [path.name for path in new.iterdir()]
-    shutil.copytree(
-        old,
-        new,
-        symlinks=True,
-        dirs_exist_ok=True,
-        copy_function=publish,
-        ignore=lambda folder, names: written if Path(folder) == old else [],
-    )
+    if old.is_dir():
+        written = [path.name for path in new.iterdir()]
+        shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True, copy_function=publish,
+                        ignore=lambda at, _: written if Path(at) == old else [])  # fmt: skip
 
 
 def hold(path: Path) -> BinaryIO | None:
@@ -182,7 +175,6 @@ def refuse_pipe(path: Path, name: str) -> None:
 
 # A run's folder: checkpoints that are checked when they are read, and resumed.
 
-
 STATE_FILE = "training_state.safetensors"
 MANIFEST_FILE = "manifest.json"
 RECORD_FILE = "run.json"
@@ -206,6 +198,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
+        self.record, self.metrics = self.path / RECORD_FILE, self.path / METRICS_FILE
         self.lock: BinaryIO | None = None
         self.facts: dict = {}  # what `run.json` says apart from settings
 
@@ -249,10 +242,6 @@ class RunFolder:
             self.give_up()
             raise
         return is_new
-
-    @property
-    def record(self) -> Path:
-        return self.path / RECORD_FILE
 
     def read_settings(self) -> dict:
         """What `run.json` says; `facts` are taken out of it."""
@@ -305,11 +294,11 @@ class RunFolder:
     def save(self, step: int, write: Callable[[Path], None], *, keep: int = 2) -> Path:
         """Keep what `write` puts into the folder that it is given as the checkpoint of `step`, and
         the measurements so far. Of the checkpoints the newest `keep` stay."""
-        folder, metrics = self.checkpoints / f"step-{step:08d}", self.path / METRICS_FILE
+        folder = self.checkpoints / f"step-{step:08d}"
         with folder_in_one_piece(folder) as beside:
             write(beside)
-            if metrics.is_file():
-                write_atomically(beside / METRICS_FILE, metrics.read_bytes())
+            if self.metrics.is_file():
+                write_atomically(beside / METRICS_FILE, self.metrics.read_bytes())
             files = {p.name: {"bytes": p.stat().st_size, "sha256": sha256(p)}
                      for p in sorted(beside.iterdir())}  # fmt: skip
             manifest = {"step": step, "files": files}
@@ -369,7 +358,7 @@ class RunFolder:
 
     def restore_metrics(self, folder: Path) -> None:
         """Give the run back what a checkpoint knows to have been measured, if it is lost."""
-        saved, path = folder / METRICS_FILE, self.path / METRICS_FILE
+        saved, path = folder / METRICS_FILE, self.metrics
         measured = saved.read_bytes() if saved.exists() else b""  # none in older checkpoints
         if not (path.read_bytes() if path.is_file() else b"").startswith(measured):
             print(f"warning: {path} has lost measurements or was edited: it is restored from "
@@ -379,9 +368,8 @@ class RunFolder:
     def start_anew(self) -> str:
         """Set the measurements of a run aside that has lost all its checkpoints; says so."""
         said = "as there is none before it, training starts again at step 0"
-        metrics = self.path / METRICS_FILE
-        if metrics.exists():
-            said += f"; the measurements so far were renamed {set_aside(metrics)}"
+        if self.metrics.exists():
+            said += f"; the measurements so far were renamed {set_aside(self.metrics)}"
         return said
 
     def newest(self) -> Checkpoint | None:
@@ -462,7 +450,6 @@ def demo_folder(start: Path = Path()) -> Path:
 
 
 # The model card: the `README.md` of a model's folder, whose text is in `model_card.jinja`.
-
 
 # What was trained on: the key in the measurements, and the name for one and for many.
 TASKS = {name: dict(zip(("key", "singular", "plural"), words, strict=True)) for name, words in {
@@ -546,7 +533,6 @@ def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any
 
 
 # Lines of text.
-
 
 STANDARD_INPUT = "standard input"
 LONGEST_LINE = 1 << 26  # bytes; more would be no text, and /dev/zero has no end

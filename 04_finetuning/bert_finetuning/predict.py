@@ -17,22 +17,14 @@ from tyro.conf import Positional, arg
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
-    ASKED_COLUMNS,
-    OTHERS,
-    SAMPLED,
-    SEPARATORS,
     USUAL,
     Columns,
-    Lines,
+    Expected,
     Row,
     Table,
     Tally,
     at_least_one,
-    bare_suffix,
-    is_file,
-    is_name,
     line_rows,
-    lines_of,
     open_rows,
     parse_columns,
     quoted,
@@ -40,7 +32,7 @@ from bert_finetuning.data.rows import (
     shortened,
     whole,
 )
-from bert_finetuning.tasks.base import BAR_DELAY, PAIR, SINGLE, Example, Task, one_line
+from bert_finetuning.tasks.base import BAR_DELAY, PAIR, SINGLE, Example, Task
 from bert_run.config import Positions, Precision
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -321,55 +313,13 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
     """The queries of a file or of a dataset of the Hub one by one; `-` is standard input."""
-    path = Path(source).expanduser()
+    expected = Expected(columns, labelled=False)
     if source == "-":
         source = STANDARD_INPUT
-        queries = from_lines(source, text_lines(None), task_type, columns)
-    elif is_file(source) and bare_suffix(path) not in OTHERS:
-        queries = from_lines(str(path), lines_of(path), task_type, columns, bare_suffix(path))
+        rows = line_rows(source, text_lines(None), expected, may_be_text=True)
     else:
-        queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
-    return at_least_one(queries, source)
-
-
-def from_lines(
-    source: str, lines: Lines, task_type: type[Task], columns: Columns, suffix: str = ""
-) -> Iterator[Query]:
-    """The examples of lines in a format of training, or of one text a line if nothing tells it.
-    `suffix` ends the name of their file."""
-    first = list(islice(lines, SAMPLED))
-    rows = line_rows(source, first, lines, suffix=suffix, numbered=columns.numbered,
-                     may_be_text=columns == USUAL)  # fmt: skip
-    if rows is not None:
-        return from_rows(rows, task_type, columns)
-    check_no_names(source, [line for _, line in first if line.strip()], is_text=suffix == ".txt")
-    return from_text_lines(source, chain(first, lines), task_type)
-
-
-def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
-    """Raise `UserError` if a first line, with another below it, looks like names of columns: a
-    usual one or, unless the file is said to hold text, as many as that line has cells."""
-    if len(lines) < 2:
-        return
-    line, below = lines[:2]
-    is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
-    for separator in "" if is_text else SEPARATORS:
-        names = line.split(separator)
-        if separator != "\t" and len(names) == len(below.split(separator)) > 1:
-            is_header = is_header or all(map(is_name, names))
-    if is_header:
-        raise UserError(
-            f"{source}: line 1 ({shortened(one_line([line]))}) looks like the names of columns: "
-            "say which of them holds the text, --columns TEXT, or remove the line; lines of plain "
-            "text can be given as --input FILE.txt"
-        )
-
-
-def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterator[Query]:
-    """One example a line, its parts between tabs."""
-    for number, line in lines:
-        parts, place = line.split("\t"), f"{source}: line {number}"
-        yield Query(task_type.from_parts(parts, place) if line.strip() else task_type.empty, number)
+        rows = open_rows(source, expected, may_be_text=True)
+    return at_least_one(from_rows(rows, task_type, columns), source)
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:

@@ -10,9 +10,9 @@ import pytest
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.rows import Columns, parse_columns
+from bert_finetuning.data.rows import Columns, Expected, line_rows, parse_columns
 from bert_finetuning.finetune import draw_confusion
-from bert_finetuning.predict import Query, from_lines, from_source, write_csv
+from bert_finetuning.predict import Query, from_rows, from_source, write_csv
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction
@@ -144,8 +144,11 @@ def test_words_in_columns_are_the_same_to_train_and_to_predict(tmp_path, name):
     assert [each.example.words for each in from_source(str(path), TASKS["tags"])] == learnt
 
 
-def lines_of(*lines: str):
-    return enumerate(lines, start=1)
+def piped(*lines: str, format: str = "texts"):
+    """What lines on standard input ask."""
+    expected = Expected(labelled=False)
+    rows = line_rows("standard input", enumerate(lines, start=1), expected, may_be_text=True)
+    return from_rows(rows, TASKS[format], Columns())
 
 
 @pytest.mark.parametrize(
@@ -156,14 +159,11 @@ def lines_of(*lines: str):
     ],
 )
 def test_standard_input_in_a_format_that_lines_of_text_are_not_is_refused(format, lines, told):
-    assert told in error_of(
-        from_lines, "standard input", lines_of(*lines), TASKS[format], Columns()
-    )
+    assert told in error_of(piped, *lines, format=format)
 
 
 def test_words_in_columns_are_read_from_standard_input_too():
-    lines = lines_of("Anna\tB-PER", "met\tO", "", "Ben\tB-PER")
-    found = list(from_lines("standard input", lines, TASKS["tags"], Columns()))
+    found = list(piped("Anna\tB-PER", "met\tO", "", "Ben\tB-PER", format="tags"))
     assert [(each.line, each.example.words) for each in found] == [
         (1, ("Anna", "met")),
         (4, ("Ben",)),
@@ -178,21 +178,21 @@ def test_words_in_columns_are_read_from_standard_input_too():
     ],
 )
 def test_empty_lines_before_a_table_do_not_turn_it_into_text(lines):
-    found = list(from_lines("standard input", lines_of(*lines), TASKS["texts"], Columns()))
+    found = list(piped(*lines))
     assert [each.example for each in found] == [TextExample("good")]
     assert found[0].line == len(lines)
 
 
 def test_empty_lines_before_text_keep_their_places():
-    found = list(from_lines("standard input", lines_of("", "good"), TASKS["texts"], Columns()))
+    found = list(piped("", "good"))
     assert [(each.line, each.example.text) for each in found] == [(1, ""), (2, "good")]
 
 
 def test_quotes_of_a_spreadsheet_are_read_from_standard_input_as_from_a_file(tmp_path):
     lines = ("text\tlabel", '"He said ""hi"""\tpos')
     path = write(tmp_path / "a.tsv", *lines)
-    piped = from_lines("standard input", lines_of(*lines), TASKS["texts"], Columns())
-    assert [e.example for e in piped] == [e.example for e in from_source(str(path), TASKS["texts"])]
+    of_file = from_source(str(path), TASKS["texts"])
+    assert [each.example for each in piped(*lines)] == [each.example for each in of_file]
 
 
 def test_half_a_character_in_any_field_is_replaced(tmp_path):

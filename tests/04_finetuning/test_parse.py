@@ -16,7 +16,7 @@ import pytest
 from bert_corpus import hub
 from bert_corpus.storyworld import world
 from bert_finetuning.data.load import load_files
-from bert_finetuning.data.rows import Columns, label_set, open_rows
+from bert_finetuning.data.rows import Columns, Expected, label_set, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -276,7 +276,7 @@ def test_half_a_character_in_json_does_not_travel_on(file):
 
 
 def test_rows_keep_every_column(file):
-    rows = list(open_rows(Path(file("a\tb\n1\t2\n", "x.tsv"))))
+    rows = list(open_rows(Path(file("a\tb\n1\t2\n", "x.tsv")), Expected()))
     assert [row.fields for row in rows] == [{"a": "1", "b": "2"}]
 
 

@@ -220,8 +220,8 @@ def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator
     expected = Expected(Columns(*task.columns), task.labels)
     for path in task.paths(Path(folder), split):
         # QQP is known to hold a few broken lines, which everyone passes over.
-        rows = table_rows(str(path), split_tsv(lines_of(path)), skip_short=task.name == "qqp",
-                          numbered=expected.columns.numbered)  # fmt: skip
+        cells, is_qqp = split_tsv(lines_of(path)), task.name == "qqp"
+        rows = table_rows(str(path), cells, expected, skip_short=is_qqp)
         yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
 
 
@@ -277,8 +277,8 @@ def load_files(
 
 def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
     """The type of task that a source is for, as its columns and first labels tell."""
-    rows = open_rows(source, numbered=columns.numbered)
-    sample = list(islice(at_least_one(rows, source), SAMPLE))
+    rows = at_least_one(open_rows(source, Expected(columns)), source)
+    sample = list(islice(rows, SAMPLE))
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])

@@ -2,7 +2,7 @@
 
 A row is a dict with its place, so that every error can name the file and the line. Of words in
 columns a row is a sentence, and of SQuAD's JSON a question. How a file is written is found from its
-content and handed to `note`, so that a command can show it; what cannot be told is an error that
+content and noted in a `Tally`, so that a command can show it; what cannot be told is an error that
 names the way out. Of the Hub only data are read, never code.
 """
 
@@ -13,7 +13,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,18 +27,14 @@ from bert_run.errors import UserError, parse_strictly
 from bert_run.files import refuse_pipe
 
 Item = TypeVar("Item")
-Note = Callable[[str], object]  # takes a few words about what was found
 HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 LONGEST = 60  # characters of a value in an error
-
-
-def silent(found: str) -> None:
-    """A `note` for readers whose user is not told."""
 
 
 class Row(NamedTuple):
     place: str  # "dev.tsv: line 3", for errors
     fields: dict[str, Any]
+    parts: Sequence[str] | None = None  # of a line of plain text, which has no fields: between tabs
 
     @property
     def line(self) -> int:
@@ -289,11 +285,10 @@ def is_file(source: str | Path) -> bool:
 
 
 def open_rows(
-    source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
+    source: str | Path, expected: Expected, *, stream: bool = True, may_be_text: bool = False
 ) -> Table:
-    """All rows of a dataset of the Hub, streamed or downloaded first, or of a file. The ending of a
-    file tells its format, or else its first lines do. `numbered`: a table has no line of names, its
-    columns are "1", "2", …"""
+    """All rows of a dataset of the Hub, streamed or downloaded first, or of a file, which must hold
+    a table unless it `may_be_text`."""
     if not is_file(source):
         name = HubName.parse(str(source))
         ask_for_revision(name, stream=stream)
@@ -302,8 +297,7 @@ def open_rows(
     suffix = bare_suffix(path)
     if suffix not in OTHERS:
         lines = lines_of(path)
-        first = list(islice(lines, SAMPLED))
-        rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
+        rows = line_rows(str(path), lines, expected, suffix=suffix, may_be_text=may_be_text)
         if rows is not None:
             return rows
     raise UserError(
@@ -339,27 +333,33 @@ def _by_name(value: Any, type_: Any) -> Any:
 
 
 def line_rows(
-    source: str, first: Sequence[tuple[int, str]], rest: Lines, *, suffix: str = "",
-    numbered: bool = False, may_be_text: bool = False, note: Note = silent,
-) -> Table | None:  # fmt: skip
-    """The rows of lines, the `first` of which tell their format where the ending of a name does
-    not; None for plain text. `may_be_text`: only usual names of columns begin a table."""
-    lines, sample = chain(first, rest), [line for _, line in first if line.strip()]
+    source: str, lines: Lines, expected: Expected, *, suffix: str = "", may_be_text: bool = False
+) -> Table | None:
+    """The rows of lines, the first of which tell their format where the ending of a name does not.
+    Lines without any are rows of plain text if they `may_be_text`, and else None; then only usual
+    names of columns, or those that are `expected`, begin a table."""
+    first = list(islice(lines, SAMPLED))
+    lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
     if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
-        return column_rows(source, lines, sample, is_conllu=suffix == ".conllu", note=note)
+        is_conllu = suffix == ".conllu"
+        return column_rows(source, lines, sample, is_conllu=is_conllu, tally=expected.tally)
     if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines)
-    is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
+    by_names = may_be_text and expected.columns == USUAL
+    is_table = begins_table(start) if by_names else separator_of([start], "") in start
     if suffix not in TABLES and not is_table:
-        return None
+        if not may_be_text:
+            return None
+        check_no_names(source, sample, is_text=suffix == ".txt")
+        return (Row(f"{source}: line {number}", {}, line.split("\t")) for number, line in lines)
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
     separator = separator_of(sample, suffix)  # the suffix is only a hint
-    note(SEPARATORS[separator])
+    expected.tally.note(SEPARATORS[separator])
     cells = split_csv(source, lines, separator)
     if separator == "\t" and suffix == ".tsv" and not start.startswith('"'):
         cells = ((number, list(map(unquoted, row))) for number, row in split_tsv(lines))
-    return table_rows(source, cells, numbered=numbered, note=note)
+    return table_rows(source, cells, expected)
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -442,22 +442,38 @@ def is_name(cell: str) -> bool:
     return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
 
 
-def table_rows(
-    source: str, cells: Cells, *, numbered: bool = False, skip_short: bool = False,
-    note: Note = silent,
-) -> Table:  # fmt: skip
-    """Each row under the names of its columns, which the first row gives, or if they are `numbered`
+def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
+    """Raise `UserError` if a first line, with another below it, looks like names of columns: a
+    usual one or, unless the file is said to hold text, as many as that line has cells."""
+    if len(lines) < 2:
+        return
+    line, below = lines[:2]
+    is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
+    for separator in "" if is_text else SEPARATORS:
+        names = line.split(separator)
+        if separator != "\t" and len(names) == len(below.split(separator)) > 1:
+            is_header = is_header or all(map(is_name, names))
+    if is_header:
+        raise UserError(
+            f"{source}: line 1 ({shortened(' '.join(line.split()))}) looks like the names of "
+            "columns: say which of them holds the text, --columns TEXT, or remove the line; lines "
+            "of plain text can be given as --input FILE.txt"
+        )
+
+
+def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: bool = False) -> Table:
+    """Each row under the names of its columns, which the first row gives, or if they are numbered
     "1", "2", …; those without a name are left out. All rows must have as many columns; `skip_short`
     passes over those with fewer."""
     header: list[str] = []
-    if not numbered:
+    if not expected.columns.numbered:
         number, names = next(cells, (1, []))
         header = [name.strip() for name in names]  # people write "text, label"
         if twice := [name for name in header if name and header.count(name) > 1]:
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
         if any(map(NAMELESS.fullmatch, header)):
-            note("columns without a name left out")
+            expected.tally.note("columns without a name left out")
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
@@ -527,9 +543,8 @@ NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left
 
 
 def column_rows(
-    source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool = False,
-    note: Note = silent,
-) -> Table:  # fmt: skip
+    source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool, tally: Tally
+) -> Table:
     """The `words` of each sentence and their `tags`, if there is more than one column. Passed over:
     comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that were fused
     (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`)."""
@@ -543,7 +558,7 @@ def column_rows(
             "first and its tag last"
         )
     if width > 2:
-        note(f"word in column {word + 1}, tag in column {tag + 1}")
+        tally.note(f"word in column {word + 1}, tag in column {tag + 1}")
     for has_text, block in groupby(lines, key=lambda each: bool(each[1].strip())):
         begin, words, tags = 0, [], []
         for number, line in block if has_text else ():

@@ -446,8 +446,7 @@ class Task(ABC, Generic[ExampleType]):
         """The examples of a file or a dataset of the Hub, one by one; `expected` are fields of
         `Expected`. Raises `UserError` for a wrong row, with its place, and if there is none."""
         wanted = Expected(**expected)
-        tally, numbered = wanted.tally, wanted.columns.numbered
-        rows = open_rows(source, numbered=numbered, stream=stream, note=tally.note)
+        tally, rows = wanted.tally, open_rows(source, wanted, stream=stream)
         for example in at_least_one(cls.parse(tally.watched(rows), wanted), source):
             tally.lines.append(tally.line)  # each comes before the next row is read
             yield example
@@ -614,7 +613,10 @@ class Task(ABC, Generic[ExampleType]):
 
     @classmethod
     def from_row(cls, row: Row, columns: Columns = USUAL) -> ExampleType:
-        """What a row asks, labels or none."""
+        """What a row asks, labels or none; a line of plain text may be empty."""
+        if row.parts is not None:
+            has_text = any(map(str.strip, row.parts))
+            return cls.from_parts(row.parts, row.place) if has_text else cls.empty
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
         return example
 

@@ -22,15 +22,14 @@ from bert_finetuning.data.rows import (
     TAGS,
     WORDS,
     Expected,
-    Note,
     Row,
     Spellings,
     Table,
+    Tally,
     check_label,
     label_set,
     one_of,
     quoted,
-    silent,
 )
 from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
 from bert_finetuning.tasks import base
@@ -133,7 +132,7 @@ class Tagging(base.Task[TaggedSentence]):
                     empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
                     raise UserError(f"{row.place}: {empty}")
                 check_label(tag, row.place, spellings)
-        every = in_bio(sentences, expected.tally.note)
+        every = in_bio(sentences, expected.tally)
         for (row, words, _), tags in zip(sentences, every, strict=True):
             expected.tally.line = row.line
             for word, tag in zip(words, tags, strict=True):
@@ -427,7 +426,7 @@ SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech h
 AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a name of one word
 
 
-def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]]:
+def in_bio(sentences: Sequence[Sentence], tally: Tally) -> list[list[str]]:
     """The tags of each sentence, those of names in BIO2, where every name begins with B.
 
     BIO1 (B only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are
@@ -451,7 +450,7 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
     prefix = "" if prefixed else "I-"  # then equal tags side by side are one name
     names = [bio_of([tag if tag == "O" else prefix + tag for tag in own]) for own in each]
     if names != each:
-        note("tags of names read as BIO")
+        tally.note("tags of names read as BIO")
     return names
 
 

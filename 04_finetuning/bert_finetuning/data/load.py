@@ -7,7 +7,7 @@ load_files(train, dev)   anything else, in the format of one of the task types
 
 import json
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,7 +28,6 @@ from bert_finetuning.data.rows import (
     lines_of,
     open_rows,
     parse_columns,
-    shortened,
     split_tsv,
     table_rows,
     unknown_column,
@@ -123,13 +122,9 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
     return KNOWN[data.name].source("test", folder and Path(folder).expanduser())
 
 
-def read_labelled(
-    source: str | Path, task: Task, *, columns: Columns, by_place: bool, tally: Tally
-) -> list[Any]:
-    """Labeled examples of a task that is known already. `by_place`: its labels have an order, so
-    that a number may stand for one of them."""
-    found = list(task.read(source, labels=task.head.labels, by_place=by_place, columns=columns,
-                           tally=tally, stream=False))  # fmt: skip
+def read_labelled(source: str | Path, task: Task, **expected: Any) -> list[Any]:
+    """Labeled examples of a task that is known already; `expected` are fields of `Expected`."""
+    found = list(task.read(source, labels=task.head.labels, stream=False, **expected))
     task.check_examples(source, found)
     return found
 
@@ -186,13 +181,9 @@ def load_named(name: str, data: str | Path | None = None) -> TaskData:
         sources = known.source("train", folder), known.source("dev", folder)
         return replace(load_files(*sources, format=known.format), name=name)
     glue = find_glue(name)
-    task_type = TASKS[glue.format]
-    train, dev = (
-        list(read_glue(glue, folder, split) if folder is not None else
-             task_type.read(glue.hub[split], labels=glue.labels, stream=False))
-        for split in ("train", "dev")
-    )  # fmt: skip
-    return TaskData(glue.name, new_task(task_type, glue.labels, glue.metrics), train, dev)
+    train, dev = (list(read_glue(glue, folder, split)) for split in ("train", "dev"))
+    task = new_task(TASKS[glue.format], glue.labels, glue.metrics)
+    return TaskData(glue.name, task, train, dev)
 
 
 def load_storyworld(name: str, *, train: int | None = None, heldout: int | None = None) -> TaskData:
@@ -214,9 +205,15 @@ def find_glue(name: str) -> NamedTask:
     return task
 
 
-def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
-    """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
+def read_glue(
+    task: NamedTask | str, folder: str | Path | None, split: str
+) -> Iterator[TextExample]:
+    """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com; from
+    the Hub without a folder."""
     task = find_glue(task) if isinstance(task, str) else task
+    if folder is None:
+        yield from TASKS[task.format].read(task.hub[split], labels=task.labels, stream=False)
+        return
     expected = Expected(Columns(*task.columns), task.labels)
     for path in task.paths(Path(folder), split):
         # QQP is known to hold a few broken lines, which everyone passes over.
@@ -374,9 +371,6 @@ def places_of_few(examples: Sequence[Example], count: int | None, *, seed: int) 
 
 # --- In words ------------------------------------------------------------------------------------
 
-MOST = 5  # labels that are listed; of more than that the commonest
-WIDEST = 32  # characters of a label
-
 
 def describe(
     data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = (),
@@ -404,9 +398,7 @@ def describe(
         full = sum(length >= max_length for length in lengths)
         said["lengths"] = (f"median {statistics.median_low(lengths)} tokens; {full:,} of "
                            f"{len(lengths):,} fill all {max_length} (--max-length)")  # fmt: skip
-    title, found = task.summary(data.train, data.dev)
-    is_text = isinstance(found, str)
-    table = [found] if is_text else label_table(task.head.labels, *map(Counter, found))
+    title, table = task.summary(data.train, data.dev)
     titles = [title, *[""] * len(table)]
     lines = [*said.items(), *zip(titles, table, strict=False)]
     return [f"{name:<12}{content}" for name, content in lines]
@@ -423,18 +415,3 @@ def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None
     if empty := sum(example.is_empty for example in examples):
         parts.append(f"examples with an empty text: {empty:,}")
     return "; ".join(parts)
-
-
-def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
-    """How often each label occurs in train and in dev, of many the commonest; nothing for tasks
-    without labels."""
-    if not train:
-        return []
-    head, shown = "", labels
-    if len(labels) > MOST:
-        head, shown = f"{MOST} of {len(labels)}", [label for label, _ in train.most_common(MOST)]
-    names = {label: shortened(label, WIDEST) for label in shown}
-    width = max(map(len, [head, *names.values()]))
-    counts = [f"{name:<{width}}  {train[label]:>9,}{dev[label]:>9,}"
-              for label, name in names.items()]  # fmt: skip
-    return [f"{head:<{width}}  {'train':>9}{'dev':>9}", *counts]

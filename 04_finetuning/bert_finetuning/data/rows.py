@@ -194,6 +194,8 @@ class Tally:
     columns: Columns | None = None
     found: dict[str, None] = field(default_factory=dict)  # of the file, in words, in order
     left_out: Counter[str] = field(default_factory=Counter)  # rows, by the reason
+    # Of each label, by its plain form, how it was first written, and where.
+    spellings: dict[str, tuple[str, str]] = field(default_factory=dict)
     line: int = 0  # of the row that was read last
     lines: list[int] = field(default_factory=list)  # of each example
 
@@ -611,15 +613,10 @@ LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 
 MANY = 10  # classes, from which on they are compared with the number of examples
 COUNTED = 20  # whole numbers, from which on they may well be a scale
 
-Spellings = dict[str, tuple[str, str]]  # a label's plain form: as it was first written, and where
 
-
-def label_of(
-    row: Row, column: str, *, allowed: Sequence[str] | None, by_place: bool, spellings: Spellings
-) -> str | None:
-    """The label without blanks around it; None if the row is known to have none. `allowed` are
-    those that may occur, None lets all pass; `by_place`: a number may stand for one of them."""
-    value = value_of(row, column)
+def label_of(row: Row, column: str, expected: Expected) -> str | None:
+    """The label without blanks around it; None if the row is known to have none."""
+    value, allowed = value_of(row, column), expected.labels
     if value is None:
         return None
     if isinstance(value, list | dict):
@@ -628,11 +625,11 @@ def label_of(
     if name.lower() in MISSING:
         way_out = ", which stands for a missing value: write a label, or remove the line"
         raise row.wrong(column, way_out)
-    check_label(name, row.place, {} if allowed else spellings)
+    check_label(name, row.place, Tally() if allowed else expected.tally)
     if allowed is None or name in allowed:
         return name
     numbers = {str(place): label for place, label in enumerate(allowed)}
-    if by_place and name in numbers and not any(map(str.isdecimal, allowed)):
+    if expected.by_place and name in numbers and not any(map(str.isdecimal, allowed)):
         return numbers[name]  # a file of numbers means the places of the names in the list
     raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(allowed)}")
 
@@ -649,14 +646,14 @@ def value_of(row: Row, column: str) -> Any:
     return value
 
 
-def check_label(name: str, place: str, spellings: Spellings) -> None:
+def check_label(name: str, place: str, tally: Tally) -> None:
     """Raise `UserError` for a label with marks that only a mistake puts there, and for a second
     spelling of one that occurred before: `Pos` beside `pos` is almost always one label."""
     has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
     if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
         what = "a control character (a line end, a tab)" if has_control else "quotes around it"
         raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
-    earlier, where = spellings.setdefault(plain_form(name), (name, place))
+    earlier, where = tally.spellings.setdefault(plain_form(name), (name, place))
     if earlier != name:
         raise UserError(
             f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
@@ -672,7 +669,7 @@ def plain_form(name: str) -> str:
     return plain.partition(".")[0] if WHOLE.fullmatch(plain) else plain
 
 
-def number_of(row: Row, column: str) -> float | None:
+def number_of(row: Row, column: str, _: Expected) -> float | None:
     """The number to be predicted; None if the row is known to have none."""
     value = value_of(row, column)
     if value is None:

@@ -35,6 +35,7 @@ from bert_finetuning.data.rows import (
     open_rows,
     quoted,
     say,
+    shortened,
     whole_characters,
 )
 from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, column_scorer, label_scores
@@ -364,6 +365,8 @@ class Example:
         return tuple(self.given.values())
 
 
+MOST = 5  # labels that a summary lists; of more than that the commonest
+WIDEST = 32  # characters of a label there
 SINGLE, PAIR = "single texts", "pairs"  # shapes of texts
 ExampleType = TypeVar("ExampleType", bound=Example)
 Examples = Sequence[ExampleType]
@@ -493,9 +496,10 @@ class Task(ABC, Generic[ExampleType]):
     learns: ClassVar[str]  # to say what? `{labels}` is their number, `{what}` a text or a pair
     label_name: ClassVar[str] = "label"
 
-    def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
-        """A title, and of both sets the labels that occur in them, or one line of text."""
-        return f"{self.label_name}s", [self.all_labels(each) or [] for each in (train, dev)]
+    def summary(self, train: Examples, dev: Examples) -> tuple[str, list[str]]:
+        """A title, and in lines which labels occur in both sets."""
+        found = (Counter(self.all_labels(each)) for each in (train, dev))
+        return f"{self.label_name}s", label_table(self.head.labels, *found)
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -712,6 +716,21 @@ class OneOfSeveral(Task[ExampleType]):
 
     def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:
         return [f"  {p:6.1%}  {name}" for name, p in self.ranked(example, prediction)[:top]]
+
+
+def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
+    """How often each label occurs in train and in dev, of many the commonest; nothing for tasks
+    without labels."""
+    if not train:
+        return []
+    head, shown = "", labels
+    if len(labels) > MOST:
+        head, shown = f"{MOST} of {len(labels)}", [label for label, _ in train.most_common(MOST)]
+    names = {label: shortened(label, WIDEST) for label in shown}
+    width = max(map(len, [head, *names.values()]))
+    counts = [f"{name:<{width}}  {train[label]:>9,}{dev[label]:>9,}"
+              for label, name in names.items()]  # fmt: skip
+    return [f"{head:<{width}}  {'train':>9}{'dev':>9}", *counts]
 
 
 def one_line(cells: Iterable[Any]) -> str:

@@ -1,9 +1,8 @@
 """A label for a text or a pair of texts: sentiment, entailment, most of GLUE (section 4.1); or a
 number: how alike are they, from 0 to 5? (STS-B)"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,8 +13,8 @@ from torch import Tensor, nn
 
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
-    Columns,
     Expected,
+    Row,
     Table,
     are_numbers,
     check_classes,
@@ -113,31 +112,27 @@ class TextTask(base.Task[TextExample]):
     takes_columns: ClassVar = True
     empty: ClassVar = TextExample("")
     parts: ClassVar = ("text", "pair")
+    # From a row and the column of labels to the label; None if the row has none.
+    read_label: ClassVar[Callable[[Row, str, Expected], str | float | None]]
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
         """Texts or pairs with their labels. Rows that are known to have no label (-1 on the Hub,
         "-" as `gold_label`) are passed over and counted."""
-        columns, label_of = None, None
+        columns, labelled = None, expected.labelled
         for row in rows:
             if columns is None:
-                columns = expected.columns.found_in(row, labelled=expected.labelled)
+                columns = expected.columns.found_in(row, labelled=labelled)
                 expected.tally.columns = columns
-                label_of = cls.label_parser(columns, expected) if expected.labelled else None
-            if expected.labelled and row.is_blank:
+            if labelled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue
-            label = label_of and label_of(row)
-            if expected.labelled and label is None:
+            label = cls.read_label(row, columns.label, expected) if labelled else None
+            if labelled and label is None:
                 expected.tally.left_out["rows without a label"] += 1
                 continue
             pair = row.text(columns.pair) if columns.pair else None
             yield TextExample(row.text(columns.text), pair, label)
-
-    @classmethod
-    def label_parser(cls, columns: Columns, expected: Expected):
-        """A function from a row to its label, None where it has none."""
-        raise NotImplementedError
 
     def encode(
         self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int
@@ -162,11 +157,7 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
     default_metrics: ClassVar = ("accuracy", "macro_f1")
     learns: ClassVar = "one of {labels} labels for each {what}"
     accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
-
-    @classmethod
-    def label_parser(cls, columns: Columns, expected: Expected):
-        return partial(label_of, column=columns.label or "", allowed=expected.labels,
-                       by_place=expected.by_place, spellings={})  # fmt: skip
+    read_label: ClassVar = staticmethod(label_of)
 
     @classmethod
     def all_labels(cls, examples: TextExamples) -> list[str]:
@@ -207,23 +198,20 @@ class Regression(TextTask):
     known_metrics: ClassVar = default_metrics
     learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
-
-    @classmethod
-    def label_parser(cls, columns: Columns, expected: Expected):
-        return partial(number_of, column=columns.label or "")
+    read_label: ClassVar = staticmethod(number_of)
 
     @classmethod
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
         return ("score",)
 
-    def summary(self, train: TextExamples, dev: TextExamples) -> tuple[str, str]:
+    def summary(self, train: TextExamples, dev: TextExamples) -> tuple[str, list[str]]:
         """Lowest, mean and highest number of both sets."""
         parts = []
         for name, examples in (("train", train), ("dev", dev)):
             numbers = [example.label for example in examples]
             mean = sum(numbers) / len(numbers)
             parts.append(f"{min(numbers):g} to {max(numbers):g} in {name}, mean {mean:.3g}")
-        return "numbers", "; ".join(parts)
+        return "numbers", ["; ".join(parts)]
 
     def predict(
         self, examples: TextExamples, features: base.Encoded, logits: base.AllLogits

@@ -23,7 +23,6 @@ from bert_finetuning.data.rows import (
     WORDS,
     Expected,
     Row,
-    Spellings,
     Table,
     Tally,
     check_label,
@@ -124,17 +123,16 @@ class Tagging(base.Task[TaggedSentence]):
         if not expected.labelled:
             yield from map(untagged, rows)
             return
-        sentences, allowed = list(map(tagged, rows)), expected.labels
-        spellings: Spellings = {}
+        sentences, allowed, tally = list(map(tagged, rows)), expected.labels, expected.tally
         for row, words, tags in sentences if allowed is None else ():
             for word, tag in zip(words, tags, strict=True):
                 if not tag.strip():
                     empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
                     raise UserError(f"{row.place}: {empty}")
-                check_label(tag, row.place, spellings)
-        every = in_bio(sentences, expected.tally)
+                check_label(tag, row.place, tally)
+        every = in_bio(sentences, tally)
         for (row, words, _), tags in zip(sentences, every, strict=True):
-            expected.tally.line = row.line
+            tally.line = row.line
             for word, tag in zip(words, tags, strict=True):
                 if allowed is not None and tag not in allowed:
                     problem = f"the tag of {quoted(word)} is {quoted(tag)}"

@@ -14,17 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.codec import (
-    Rng,
-    are_plain,
-    is_array,
-    is_tensor,
-    leaves,
-    map_leaves,
-    pack,
-    reseeded,
-    type_name,
-)
+from autograder import codec
+from autograder.codec import Rng, is_array, is_tensor, leaves, map_leaves, pack
 from autograder.student import Function, StudentError, describe_value, indented
 from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
 
@@ -49,29 +40,23 @@ class CheckFailed(AssertionError):
 
 def rng(*numbers: int) -> np.random.Generator:
     """What a check draws its inputs from: the same at each run; under a secret seed others."""
-    return np.random.default_rng([*map(reseeded, numbers)] if numbers[1:] else reseeded(*numbers))
+    return np.random.default_rng([*map(codec.reseeded, numbers)])
 
 
 def generator(seed: int) -> Any:
     """The same as a generator of torch's."""
     import torch
 
-    return torch.Generator().manual_seed(reseeded(seed))
+    return torch.Generator().manual_seed(codec.reseeded(seed))
 
 
 def anew(below: int) -> int:
     """0 at home, under a secret seed a number below this: to be added to ids, sizes and seeds."""
-    return (reseeded(below) - below) % below
+    return (codec.reseeded(below) - below) % below
 
 
-def _passed() -> None:
-    """What happens after a check that passes: nothing, unless `watch` has said what."""
-
-
-def watch(passed: Callable[[], None]) -> None:
-    """Call `passed` after each check that passes from now on."""
-    global _passed
-    _passed = passed
+def passed() -> None:
+    """Called after each check that passes; `runner.run` puts a function of its own here."""
 
 
 def fail(message: str, *, likely: str = "", out: Any = None) -> None:
@@ -82,7 +67,7 @@ def that(condition: bool, message: str, *, likely: str = "") -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         fail(message, likely=likely)
-    _passed()
+    passed()
 
 
 def same(
@@ -104,7 +89,7 @@ def same(
         problem += _shown_whole(out, expected)
         known = (mistakes() if callable(mistakes) else mistakes) or {}
         fail(problem, likely=_name(out, known, tolerance), out=out)
-    _passed()
+    passed()
 
 
 def _shown_whole(out: Any, expected: Any) -> str:
@@ -138,7 +123,7 @@ def share(
         likely = next((name for name, p in (mistakes or {}).items() if is_possible(p)), "")
         fail(f"{of}: expected a share of {expected:g} ({low} to {high} of {total}), got "
              f"{count / max(total, 1):.4f} ({count})", likely=likely)  # fmt: skip
-    _passed()
+    passed()
 
 
 def leaves_no_trace(function: Function, *args, **kwargs) -> None:
@@ -180,10 +165,8 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
             under = function.trace(*args, global_seed=1, no_grad=True, **kwargs)
             _nothing_global_changed(name, under.changed)
             if problem := difference(under.value, first.value, "the result", None):
-                fail(
-                    f"{name} gives another result under torch.no_grad(): {problem}",
-                    likely="whether gradients are recorded decides what is computed",
-                )
+                fail(f"{name} gives another result under torch.no_grad(): {problem}",
+                     likely="whether gradients are recorded decides what is computed")  # fmt: skip
     if turned := _turned((args, kwargs)):
         returns_it_again("for the same arrays in another order of memory, or the same dicts with "
                          "their entries in another order",
@@ -209,12 +192,11 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
             returns_it_again(f"after a call of {other.name} in which {which} was another one",
                              "a value is kept from one call to the next, which belongs to other "
                              "arguments")  # fmt: skip
-    _passed()
+    passed()
 
 
 def _call_with_another(place: int | str, function: Function, args: tuple, kwargs: dict) -> bool:
-    """Call it, in the file loaded anew, with another value of one argument; false if there is none,
-    or none is allowed."""
+    """Call it, in the file loaded anew, with one argument altered; false if that is impossible."""
     args, kwargs = list(args), dict(kwargs)
     given = kwargs if place in kwargs else args
     given[place] = altered(given[place])
@@ -258,7 +240,7 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
         moved = map_leaves(lambda leaf, drawn=drawn: replace(leaf, drawn=drawn)
                            if isinstance(leaf, Rng) else leaf, (args, kwargs))  # fmt: skip
         if pack(_in_order(function(*moved[0], **moved[1]))) != pack(_in_order(first.value)):
-            return _passed()
+            return passed()
     fail(f"{function.name} gives the same result from wherever its generator stands",
          likely="it is seeded anew, or another one is made from its seed: two calls in a row draw "
                 "the same")  # fmt: skip
@@ -323,11 +305,9 @@ def difference(
     return _difference_of_arrays(out, expected, of, tolerance, magnitude)
 
 
-def _difference_of_trees(
-    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
-) -> str:
+def _difference_of_trees(out: Any, expected: Any, of: str, *within: float | None) -> str:
     """Of lists, tuples and dicts: what differs in the first entry that does."""
-    if are_plain(expected) and are_plain(out) and repr(out) == repr(expected):
+    if codec.are_plain(expected) and codec.are_plain(out) and repr(out) == repr(expected):
         return ""
     if type(out) is not type(expected):
         return (f"{of}: expected a {type(expected).__name__} of {len(expected)}, "
@@ -335,11 +315,11 @@ def _difference_of_trees(
     entries = enumerate(expected[: len(out)]) if type(expected) is not dict else expected.items()
     if type(expected) is dict and out.keys() != expected.keys():
         keys = {"missing": expected.keys() - out.keys(), "not expected": out.keys() - expected}
-        return f"{of}: the keys differ" + "".join(
-            f"; {which}: {', '.join(sorted(map(indented, found))[:5])}"
-            for which, found in keys.items() if found)  # fmt: skip
+        told = (f"; {which}: {', '.join(sorted(map(indented, found))[:5])}"
+                for which, found in keys.items() if found)  # fmt: skip
+        return f"{of}: the keys differ{''.join(told)}"
     for name, right in entries:
-        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
+        if problem := difference(out[name], right, f"{of}[{name!r}]", *within):
             return problem
     if len(out) != len(expected):
         return f"{of}: expected {len(expected)} items, got {len(out)}: {describe_value(out)}"
@@ -363,14 +343,13 @@ def _difference_of_numbers(
 def _difference_of_arrays(
     out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
 ) -> str:
-    if is_tensor(expected) != is_tensor(out) or not (
-        is_tensor(out) or type(out) in (np.ndarray, type(expected))
-    ):
+    kinds = (type(expected),) if is_tensor(expected) else (np.ndarray, type(expected))
+    if type(out) not in kinds:
         wanted = "a torch tensor" if is_tensor(expected) else "a NumPy array"
         return f"{of}: expected {wanted}, got {describe_value(out)}"
     if tuple(out.shape) != tuple(expected.shape):
         return f"{of}: expected shape {tuple(expected.shape)}, got shape {tuple(out.shape)}"
-    dtype, got = type_name(expected.dtype), type_name(out.dtype)
+    dtype, got = codec.type_name(expected.dtype), codec.type_name(out.dtype)
     if got != dtype:
         return (f"{of}: expected numbers of type {dtype}, got {got}: the right shape, but "
                 "the wrong type")  # fmt: skip

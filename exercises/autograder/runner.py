@@ -8,7 +8,6 @@ import ast
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import io
 import json
 import math
@@ -30,6 +29,7 @@ from autograder.checks import CheckFailed
 from autograder.codec import drawing_from
 from autograder.points import READY, STARTERS, Check, Exercise, all_present, checks_of, worth
 from autograder.student import Call, CallLog, LocalTransport, Student, StudentError, Transport
+from autograder.worker import load
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
@@ -218,7 +218,7 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
     """What the test raises, or None, with how to try the failing call again in its message."""
     log = student._log = CallLog()
     try:
-        checks.watch(log.pass_check)
+        checks.passed = log.pass_check
         with np.errstate(all="ignore"):  # the wrong answers that we compare with overflow
             test(student)
     except CheckFailed as error:
@@ -267,12 +267,8 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def load_test(exercise: Exercise) -> ModuleType:
-    """The module of an exercise's tests, under a name that nothing else has."""
-    name = f"test_of_{exercise.name}"
-    spec = importlib.util.spec_from_file_location(name, exercise.test)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module of an exercise's tests, which nothing else imports."""
+    return load(exercise.test)
 
 
 # What a run was worth: as a table to read, as `report.json`, as Gradescope's results.

@@ -19,20 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from autograder.codec import (
-    LARGEST,
-    BadMessage,
-    Rng,
-    TorchRng,
-    is_array,
-    is_tensor,
-    leaves,
-    map_leaves,
-    pack,
-    type_name,
-    unpack,
-    with_fresh_generators,
-)
+from autograder import codec
+from autograder.codec import BadMessage, is_array, is_tensor, leaves, pack, unpack
 from autograder.worker import Worker, describe, serve
 
 CALL_SECONDS = 60.0  # the longest that one call of another process may take
@@ -113,20 +101,18 @@ class Function:
         self.inspected = student._inspected
 
     def __call__(self, *args, **kwargs) -> Any:
-        """What the student's function returns for these arguments."""
         return self._ask(args, kwargs)["value"]
 
     def trace(
         self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
         fresh: bool = False, no_grad: bool = False, **kwargs,
     ) -> Trace:  # fmt: skip
-        """Call it, and look at what else it did. `global_seed` seeds the global generators of
-        Python, NumPy and torch first; with `frozen`, writing to an argument raises. `before` is a
-        call of any function (its name, args, kwargs) that is made first. Then arguments that are
-        equal, of one call or both, are one object, and hold other values during the first. With
-        `fresh` the file is loaded anew, so that it remembers nothing. `no_grad` is torch's."""
+        """Call it, and look at what else it did. `global_seed` seeds Python's, NumPy's and torch's
+        global generators; with `frozen`, writing to an argument raises. `before` is a call (name,
+        args, kwargs) that is made first: then arguments that are equal, of one call or both, are
+        one object, and hold other values during the first. With `fresh` the file is loaded anew."""
         answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed,
-                           before=with_fresh_generators(before), fresh=fresh, no_grad=no_grad
+                           before=codec.with_fresh_generators(before), fresh=fresh, no_grad=no_grad
                            )  # fmt: skip
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
@@ -136,12 +122,10 @@ class Function:
         return Trace(answer["value"], inputs, changed, answer.get("next"), **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
-        """Call it with tensors, and send `upstream` back through autograd.
-
-        Returns what the function returned, and the gradient of each argument named in `wrt` (a
-        tensor, or a list or dict of them): None where nothing arrives. `upstream` has the form of
-        what the function returns, leaving out what is no tensor of floats.
-        """
+        """Call it with tensors, and send `upstream` back through autograd: what it returned, and
+        the gradient of each argument named in `wrt` (a tensor, or a list or dict of them), None
+        where nothing arrives. `upstream` has the form of what it returned, without what is no
+        tensor of floats."""
         answer = self._ask(args, kwargs, wrt=list(wrt), upstream=upstream)
         gradients = answer.get("gradients")
         if type(gradients) is not dict or gradients.keys() != set(wrt):
@@ -161,7 +145,7 @@ class Function:
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student
-        args, kwargs = with_fresh_generators((args, kwargs))
+        args, kwargs = codec.with_fresh_generators((args, kwargs))
         call = student._log.last = Call(self.name, args, kwargs)
         request = {"function": self.name, "args": args, "kwargs": kwargs, **more}
         try:
@@ -170,9 +154,8 @@ class Function:
             told = error_message(error.args[0], self.name, student)
             raise told.with_traceback(error.__traceback__) from None
         except BadMessage as error:
-            raise StudentError(
-                f"{self.name} sent an answer that cannot be read: {error}", function=self.name
-            ) from None
+            told = f"{self.name} sent an answer that cannot be read: {error}"
+            raise StudentError(told, function=self.name) from None
         if type(answer) is not dict or "value" not in answer:
             told = answer.get("error") if type(answer) is dict else None
             raise error_message(told, self.name, student)
@@ -193,10 +176,10 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
         return StudentError(f"{function} is to do", function=function, to_do=True)
     call, where, text = student._log.last, error.get("where"), indented(error.get("text"))
     if error.get("uncrossable") is True:
-        message = (f"{call} returned something that cannot be compared: {text}. Return NumPy "
-                   "arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these"
-                   )  # fmt: skip
-        return StudentError(message, function=function)
+        return StudentError(
+            f"{call} returned something that cannot be compared: {text}. Return NumPy arrays, "
+            "torch tensors, numbers, strings, lists, tuples or dicts, exactly these",
+            function=function)  # fmt: skip
     message = f"{call} raised {indented(error.get('type'))}: {text}"
     if type(where) is dict and where.get("line"):
         place = indented(f"line {where['line']}: {where.get('code')}")
@@ -251,7 +234,7 @@ class ChildTransport:
         clock.start()
         try:
             self.line.send_bytes(pack(request))
-            return unpack(self.line.recv_bytes(LARGEST))
+            return unpack(self.line.recv_bytes(codec.LARGEST))
         except (EOFError, ConnectionError):
             status, name = self.close(), request["function"]
         except (BadMessage, OSError) as error:  # OSError: it is longer than is allowed
@@ -333,14 +316,13 @@ class Call:
                 *(f"{name}={show(value)}" for name, value in self.kwargs.items())]  # fmt: skip
 
     def as_python(self) -> str:
-        """Python that gives the same arrays, to paste below the functions of a file; "" if it is
-        longer than `LONGEST`, or holds something that has no short spelling."""
+        """The call, to paste below the functions of a file; "" if it has no short spelling."""
         found = leaves([*self.args, *self.kwargs.values()])
         if sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in found) > LONGEST // 2:
             return ""
         try:
             given = self.arguments(spell)
-        except Unspellable:
+        except ValueError:
             return ""
         text = f"{self.function}({', '.join(given)})"
         if len(text) > WIDTH:
@@ -366,16 +348,11 @@ class CallLog:
         return gave if len(set(map(str, gave))) == 1 else recent
 
 
-def _holds(tree: Any, leaf: Any) -> bool:
-    """Whether a value is `leaf` itself, or has it in a list, tuple or dict."""
-    if tree is leaf:
-        return True
+def _holds(tree: Any, part: Any) -> bool:
+    """Whether a value is `part` itself, or has it in a list, tuple or dict."""
     items = tree.values() if type(tree) is dict else tree
-    return type(tree) in (list, tuple, dict) and any(_holds(item, leaf) for item in items)
-
-
-class Unspellable(Exception):
-    """A value that no short piece of Python makes."""
+    is_tree = type(tree) in (list, tuple, dict)
+    return tree is part or (is_tree and any(_holds(item, part) for item in items))
 
 
 class Code(str):
@@ -385,27 +362,27 @@ class Code(str):
 
 
 def spell(value: Any) -> str:
-    """A value as Python, to the bit, generators with their seed. Raises `Unspellable`."""
-    return repr(map_leaves(_spell_leaf, value))
+    """A value as Python, to the bit, generators with their seed. Raises `ValueError`."""
+    return repr(codec.map_leaves(_spell_leaf, value))
 
 
 def _spell_leaf(leaf: Any) -> Any:
     if is_array(leaf):
         return _spell_array(leaf)
-    if type(leaf) is Rng and not leaf.drawn:
+    if type(leaf) is codec.Rng and not leaf.drawn:
         return Code(f"np.random.default_rng({leaf.seed})")
-    if type(leaf) is TorchRng and not leaf.drawn:
+    if type(leaf) is codec.TorchRng and not leaf.drawn:
         return Code(f"torch.Generator().manual_seed({leaf.seed})")
     if type(leaf) is float and not math.isfinite(leaf):
         return Code(f"float('{leaf}')")
     if leaf is None or type(leaf) in (bool, int, float, str):
         return leaf
-    raise Unspellable
+    raise ValueError(f"{type(leaf).__name__} has no short spelling")
 
 
 def _spell_array(array: Any) -> Code:
     library, make = ("torch", "torch.tensor") if is_tensor(array) else ("np", "np.array")
-    dtype = type_name(array.dtype)
+    dtype = codec.type_name(array.dtype)
     kind = f", dtype={library}.{dtype}"
     if 0 in array.shape:
         return Code(f"{library}.zeros({tuple(array.shape)}{kind})")
@@ -422,7 +399,7 @@ def describe_value(value: Any) -> str:
     """An argument in a few characters."""
     if is_array(value):
         kind = "tensor" if is_tensor(value) else "array"
-        return f"{kind} {type_name(value.dtype)}{list(value.shape)}"
+        return f"{kind} {codec.type_name(value.dtype)}{list(value.shape)}"
     is_tree = type(value) in (list, tuple, dict)
     # Writing out an array may take longer than the call.
     text = "" if is_tree and any(map(is_array, leaves(value))) else repr(value)

@@ -21,18 +21,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from autograder.codec import (
-    LARGEST,
-    BadMessage,
-    Uncrossable,
-    are_plain,
-    is_array,
-    is_tensor,
-    leaves,
-    map_leaves,
-    pack,
-    unpack,
-)
+from autograder import codec
+from autograder.codec import is_array, is_tensor, leaves, map_leaves, pack
 
 PYTHON = "Python's global generator (random)"
 NUMPY = "NumPy's global generator (np.random)"
@@ -81,7 +71,7 @@ class Worker:
         if "wrt" in request:
             return _run_for_gradients(function, request)
         if "count_lines" in request:
-            return _run_and_count_lines(function, args, kwargs, str(self.path))
+            return _run_and_count_lines(function, request, str(self.path))
         if "inspect" in request:
             return self._inspect(request)
         if "timed" not in request:
@@ -127,7 +117,7 @@ class Worker:
     def answer(self, message: bytes) -> bytes:
         """The answer to a message, packed; what the student's code raises is part of it."""
         try:
-            return pack(self.call(unpack(message, make=True)))
+            return pack(self.call(codec.unpack(message, make=True)))
         except BaseException as error:
             return pack({"error": describe(error, self.path)})
 
@@ -138,9 +128,7 @@ def _holds_text(value: Any) -> bool:
     return type(value) in (str, bytes)
 
 
-def _run_and_inspect(
-    function: Callable, args: tuple, kwargs: dict, *, is_frozen: bool
-) -> dict[str, Any]:
+def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict:
     """What the function returns, and what it changed. `is_frozen`: writing to an array raises."""
     arrays, generators = list(_arrays((args, kwargs))), [*args, *kwargs.values()]
     tensors = list(filter(is_tensor, arrays))
@@ -239,7 +227,7 @@ def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
         return tree
     try:
         return seen.setdefault((type(tree), pack(tree)), tree)
-    except Uncrossable:  # a generator or a folder is among them
+    except codec.Uncrossable:  # a generator or a folder is among them
         return tree
 
 
@@ -250,7 +238,7 @@ def _arrays(tree: Any) -> Iterator[Any]:
 
 def _writable(tree: Any) -> set[int]:
     """Where what a caller may write to lies: lists, dicts, and the memory of arrays."""
-    if are_plain(tree):
+    if codec.are_plain(tree):
         return {id(tree)} if type(tree) is list else set()
     if type(tree) in (list, tuple, dict):
         items = tree.values() if type(tree) is dict else tree
@@ -316,9 +304,7 @@ def _processor_seconds() -> float:
     return time.process_time() + below.children_user + below.children_system
 
 
-def _run_and_count_lines(
-    function: Callable, args: tuple, kwargs: dict, file: str
-) -> dict[str, Any]:
+def _run_and_count_lines(function: Callable, request: dict[str, Any], file: str) -> dict[str, Any]:
     """What the function returns, and how many lines of `file` ran, again at each turn of a loop."""
     count = 0
 
@@ -332,7 +318,7 @@ def _run_and_count_lines(
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        value = function(*args, **kwargs)
+        value = function(*request["args"], **request["kwargs"])
     finally:
         sys.settrace(before)
     return {"value": value, "lines": count}
@@ -369,20 +355,18 @@ def load(path: Path) -> ModuleType:
 def describe(error: BaseException, path: Path) -> dict[str, Any]:
     """What was raised, and at which line of the student's file."""
     lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    where = None
+    where, is_to_do = None, False
     if lines:
         where = {"line": lines[-1].lineno, "code": lines[-1].line}
+        # By a `raise` of the file's own: torch raises it too, where a device lacks an operation.
+        is_to_do = type(error) is NotImplementedError and "raise" in (where["code"] or "raise")
     elif isinstance(error, SyntaxError):
         where = {"line": error.lineno, "code": (error.text or "").strip()}
-    # Said by a `raise` of the file's own: torch raises it too, where a device lacks an operation.
-    is_to_do = type(error) is NotImplementedError and bool(lines) and "raise" in (
-        lines[-1].line or "raise"
-    )  # fmt: skip
     text = ""
     with contextlib.suppress(BaseException):  # even str(error) is the student's code
         text = str(error)[:2000]
     return {"type": type(error).__name__, "text": text, "where": where,
-            "uncrossable": type(error) is Uncrossable, "to_do": is_to_do}  # fmt: skip
+            "uncrossable": type(error) is codec.Uncrossable, "to_do": is_to_do}  # fmt: skip
 
 
 def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str, Any]:
@@ -452,8 +436,8 @@ def read_message(stream: BinaryIO) -> bytes:
     if len(head) < 8:
         return b""
     size = int.from_bytes(head, "big")
-    if size > LARGEST:
-        raise BadMessage(f"a message of {size} bytes: {LARGEST} are allowed")
+    if size > codec.LARGEST:
+        raise codec.BadMessage(f"a message of {size} bytes: {codec.LARGEST} are allowed")
     return stream.read(size)
 
 

@@ -37,19 +37,17 @@ class Diff:
     """a file of an exercise, edited or not"""
 
     def run(self) -> None:
-        exercise = next((e for e in (READY, *present()) if e.file == self.file.name), None)
+        file = self.file
+        exercise = next((e for e in (READY, *present()) if e.file == file.name), None)
         if exercise is None:
-            raise UserError(
-                f"{self.file}: no exercise has a file {self.file.name!r}: was it renamed?"
-            )
-        if not self.file.is_file():
-            raise UserError(f"{self.file} does not exist: name the file that you edited")
+            raise UserError(f"{file}: no exercise has a file {file.name!r}: was it renamed?")
+        if not file.is_file():
+            raise UserError(f"{file} does not exist: name the file that you edited")
         if not exercise.solution.is_file():
-            raise UserError(
-                f"the solution of {exercise.name} is not here: ask whoever runs the course"
-            )
+            raise UserError(f"the solution of {exercise.name} is not here: ask whoever runs the "
+                            "course")  # fmt: skip
         yours, ours = (path.read_text(encoding="utf-8").splitlines()
-                       for path in (self.file, exercise.solution))  # fmt: skip
+                       for path in (file, exercise.solution))  # fmt: skip
         ours = [line for line in ours if line.strip() not in ("# begin solution", "# end solution")]
         lines = unified_diff(yours, ours, "yours", "solution", lineterm="")
         print("\n".join(lines) or "the same, to the letter")

@@ -262,9 +262,8 @@ def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
         kind = "numpy" if type(value) is np.ndarray else "number"
     # The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order.
     order = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
-    lies_in_order = value.permute(order).is_contiguous() if is_torch else (
-        value.transpose(order).flags.c_contiguous
-    )  # fmt: skip
+    turned = value.permute(order) if is_torch else value.transpose(order)
+    lies_in_order = turned.is_contiguous() if is_torch else turned.flags.c_contiguous
     buffers.append(plain.tobytes())
     return {"kind": kind, "dtype": dtype, "shape": list(value.shape), "order": order,
             "strided": not lies_in_order, "buffer": len(buffers) - 1}  # fmt: skip

@@ -1,6 +1,5 @@
 """`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
-README.md has all fields.
-"""
+README.md has all fields."""
 
 import hashlib
 import json

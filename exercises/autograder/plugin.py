@@ -182,8 +182,7 @@ class Grading:
 
 
 def fitting_hints(exercise: Exercise, outcomes: list[runner.Outcome]) -> list[tuple[str, str]]:
-    """All hints of an exercise, those of its failing checks first; the last, a sketch, stays
-    last."""
+    """All hints of an exercise, those of its failing checks first; a sketch, the last, stays so."""
     hints = hints_of(exercise)
     failed = {outcome.id for outcome in outcomes if outcome.outcome == runner.FAILED}
     marks = [check.hint for check in checks_of(exercise) if check.id in failed]

@@ -59,11 +59,10 @@ class Exercise:
 NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
 # What one should know before the first week: no points, and no place in reports of all exercises.
 READY = Exercise("00_ready", 0, chapter=0)
+ENTRIES = json.loads(Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8"))
 CATALOGUE = tuple(
     Exercise(name, fields["points"], fields["chapter"], tuple(fields.get("libraries", ["numpy"])))
-    for name, fields in json.loads(
-        Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
-    ).items()
+    for name, fields in ENTRIES.items()
 )
 HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}

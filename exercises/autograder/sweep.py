@@ -103,9 +103,7 @@ def agrees(
             checks.fail(f"{function.name} changed its input in place: {problem}")
 
 
-def same(
-    out: Any, expected: Any, *, of: str, magnitude: float = 0.0, given: Any = ()
-) -> None:  # fmt: skip
+def same(out: Any, expected: Any, *, of: str, magnitude: float = 0.0, given: Any = ()) -> None:
     """`out` must be `expected`, floats in proportion to the largest number of their array, and as
     exactly as the type with the fewest digits among them and the arguments `given` lets them."""
     tolerance = TOLERANCES.get(number_type((expected, given)), 0.0)
@@ -220,10 +218,8 @@ def have_own_draws(one: np.ndarray, other: np.ndarray, *, of: str) -> None:
             continue
         itself = count * (one**2).mean() * np.bincount(2 * np.arange(size) % size, minlength=size)
         left, right = np.fft.rfft(left), np.fft.rfft(right)
-        for where, products, expected in (
-            ("apart", left.conj() * right, 0),
-            ("from both ends", left * right, itself * first),
-        ):
+        ways = [("apart", left.conj() * right, 0), ("from both ends", left * right, itself * first)]
+        for where, products, expected in ways:
             together = np.abs(np.fft.irfft(products.sum(0), size) - expected)
             shift = int(together[first:].argmax()) + first
             checks.that(

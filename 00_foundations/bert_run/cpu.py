@@ -14,19 +14,15 @@ import sys
 
 # Parameters of `mallopt`, from glibc's malloc.h.
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4
-MEBIBYTE = 2**20
 
 
 def keep_freed_memory() -> None:
     """Tell glibc's `malloc` to keep what is freed; other systems' allocators are left alone."""
-    if not sys.platform.startswith("linux"):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return
-    mallopt(MMAP_MAX, 0)  # what is mapped by itself goes back to the system, so nothing is
-    mallopt(TRIM_THRESHOLD, -1)  # never
-    mallopt(TOP_PAD, 64 * MEBIBYTE)
+    is_linux = sys.platform.startswith("linux")
+    if is_linux and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
+        mallopt(MMAP_MAX, 0)  # what is mapped by itself goes back to the system, so nothing is
+        mallopt(TRIM_THRESHOLD, -1)  # never
+        mallopt(TOP_PAD, 64 << 20)  # bytes: 64 MiB
 
 
 def configure_cpu() -> None:

@@ -278,8 +278,7 @@ class RunFolder:
             self.lock = None
 
     def give_up(self) -> None:
-        """Take back the claim of a new run that came to nothing: what `claim` made goes, unless
-        data were prepared."""
+        """Take back the claim of a new run: what `claim` made goes, unless data were prepared."""
         with contextlib.suppress(OSError):  # it is absent, or it holds something
             (self.path / "data").rmdir()
         own = {RECORD_FILE, LOCK_FILE} - self.found
@@ -473,8 +472,7 @@ def model_card(
     step: int,
     command: str,
 ) -> str:
-    """The card of a pretrained model, from the settings of `run.json`, the report of the data, and
-    the last measurements on held-out text."""
+    """The card of a pretrained model; `settings` are those of `run.json`, `report` of the data."""
     from jinja2 import Template
 
     language = {"language": "en"} if settings["corpus"] in ENGLISH else {}
@@ -540,9 +538,8 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
-    """The number (from 1) and the text of every line of a file, or of standard input if `path` is
-    None, as they arrive; without the line's end and a byte order mark. Raises `UserError` for
-    bytes that are not UTF-8 text."""
+    """The number (from 1) and the text of every line of a file, or of standard input for None, as
+    they arrive, without line ends and a byte order mark. A `UserError` if it is not UTF-8 text."""
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return

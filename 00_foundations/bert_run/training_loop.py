@@ -44,8 +44,7 @@ class StopRequest:
     signal = 0  # its number
 
     def receive(self, number: int, frame: Any) -> None:
-        """A second signal stops at once, except under torchrun, which passes on a Ctrl-C that its
-        processes have received already."""
+        """A second signal stops at once, except under torchrun, which repeats a Ctrl-C."""
         if self.signal and "RANK" not in os.environ:
             raise KeyboardInterrupt
         if not self.signal and os.environ.get("RANK", "0") == "0":
@@ -149,7 +148,7 @@ def read_metrics(path: Path) -> list[Record]:
     lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     for number, line in enumerate(lines, start=1):
         problem, record = parse_object(line)
-        if problem and (number == len(lines)):
+        if problem and number == len(lines):
             break
         problem = problem or wrong_field(record, {"step": int}, {})
         problem = problem or wrong_field(record, dict.fromkeys(record, float), {})
@@ -174,8 +173,7 @@ class LinesInsteadOfBar:
     """What tqdm writes to when nobody watches: each state of the bar becomes a line."""
 
     def write(self, text: str) -> None:
-        text = text.replace("\r", "").strip()
-        if text:
+        if text := text.replace("\r", "").strip():
             print(text, file=sys.stderr, flush=True)
 
     def flush(self) -> None:

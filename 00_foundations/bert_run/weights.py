@@ -164,8 +164,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def read_safetensors(path: Path) -> Weights:
-    """All arrays of a file, floating ones as float32. Raises `UserError` if it is damaged, or holds
-    a number that is not finite."""
+    """All arrays of a file, floating ones as float32. A `UserError` if damaged or not finite."""
     if not os.access(path, os.R_OK):  # the library would say that there is no such file
         raise UserError(f"{path} cannot be read: check its permissions, or copy it again")
     try:

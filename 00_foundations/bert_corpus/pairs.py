@@ -252,7 +252,6 @@ def pair_report(dataset: PairDataset, *, sample: int = 10_000) -> dict[str, floa
 # any order, and comes out the same. The hash is the finalizer of SplitMix64 (Steele, Lea and Flood
 # 2014, figure 16), whose output passes the BigCrush battery when the input merely counts.
 
-
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, made odd
 
 

@@ -1,8 +1,7 @@
 """What a pretraining run does at every level, around the training itself.
 
-First its data: tokenizer, token stores, pairs to train and to measure on. Then the run: it claims
-its folder, prepares the data, starts from first weights or from the newest checkpoint, and writes
-down what is measured and learned.
+It claims its folder, prepares tokenizer, token stores and pairs, starts from first weights or the
+newest checkpoint, and writes down what is measured and learned.
 """
 
 import json
@@ -70,7 +69,6 @@ class PretrainingData:
 
     @property
     def mask_id(self) -> int:
-        """The id of [MASK]."""
         return self.tokenizer.token_to_id("[MASK]")
 
     @property
@@ -205,8 +203,7 @@ def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
 
 def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
     """The option whose files are no longer what the stores were made from, if any. Text is known by
-    its content: copied, renamed or touched it is the same. Of files that are gone nothing is known.
-    """
+    its content: copied, renamed or touched it is the same. Files that are gone are not compared."""
     names = {"corpus": settings.corpus, "heldout": settings.heldout or settings.corpus}
     files = {name: corpus_path(name) for name in names.values() if name not in EMBEDDED}
     is_there = files and all(path.exists() for path in files.values())
@@ -231,9 +228,8 @@ DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longe
 class PretrainingRun:
     """One run, new or continued: `start` steps are done, and led to `weights`.
 
-    It is used in a `with`, which holds its folder against other calls. When several processes work
-    on one run, one of them leads: it makes the folder, and it alone writes. The others are made
-    after it, with `leads=False`.
+    It is used in a `with`, which holds its folder against other calls. Of several processes one
+    leads: it makes the folder, and it alone writes. The others are made after it.
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:

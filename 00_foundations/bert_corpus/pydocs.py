@@ -105,9 +105,8 @@ def document_of(path: Path) -> list[str]:
 
 
 def pydocs_file() -> Path:
-    """The corpus as a text file, one sentence a line. It is made at the first call and kept beside
-    what the libraries of the Hub keep (`HF_HOME`), under a name that changes with the packages.
-    """
+    """The corpus as a text file, one sentence a line: made at the first call, kept beside what the
+    libraries of the Hub keep (`HF_HOME`), under a name that changes with the packages."""
     packages = sorted(f"{each.name} {each.version}" for each in metadata.distributions())
     name = f"pydocs-{fingerprint_of(VERSION, sys.version, packages)}.txt"
     path = Path(constants.HF_HOME) / "bert_corpus" / name
@@ -118,8 +117,7 @@ def pydocs_file() -> Path:
 
 
 def new_sentences(files: list[Path]) -> Iterator[str]:
-    """The text of each file's document, without what the ones before have said; two sentences are
-    the shortest."""
+    """The text of each file's document without what was said before, if two sentences are left."""
     seen: set[str] = set()
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         documents = pool.map(document_of, files, chunksize=64)

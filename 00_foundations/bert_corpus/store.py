@@ -57,8 +57,7 @@ PROBE = 100  # of the first so many documents at least a twentieth is held out, 
 
 @dataclass
 class Corpus:
-    """Documents that can be walked through again and again, always in the same order, a few of them
-    in memory at a time."""
+    """Documents that can be walked through again and again in the same order, few in memory."""
 
     walk: Callable[[], Iterator[Document]]  # begins a new walk through them
     name: str
@@ -257,8 +256,7 @@ def kind_of(path: Path) -> str | None:
 
 def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
     """A file itself, or all text files below a folder, sorted; files without a suffix are text,
-    hidden ones are not. Second: the endings of other files, and the folders that are passed over.
-    """
+    hidden ones are not. Second: the endings of other files, and folders that are passed over."""
     if not path.is_dir():
         return [path], []
     files: list[Path] = []
@@ -346,16 +344,14 @@ def text_of(row: Any, where: str) -> str:
     return row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
 
 
-# From lines to documents and sentences. A sample of the lines tells which of three layouts is
-# meant:
+# From lines to documents and sentences. A sample of the lines tells which of three layouts it is:
 #
 # - `sentence`: each line is a sentence; an empty line ends the document;
 # - `paragraph`: each line is a paragraph of prose; an empty line ends the document;
 # - `wrapped`: prose broken into lines of about equal length, as in Project Gutenberg's books; an
 #   empty line ends the paragraph, two or more end the document.
 #
-# In WikiText a heading ` = Title = ` begins the document, headings are dropped and empty lines mean
-# nothing.
+# In WikiText a heading ` = Title = ` begins the document; headings and empty lines are dropped.
 
 SAMPLE = 500  # lines that are looked at to tell the layout
 # Bounds that keep memory small; what is longer is cut.
@@ -401,8 +397,7 @@ def heading_level(line: str) -> int:
 def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layout:
     """Tell the layout from some lines; `split_sentences` says it when the user knows.
 
-    Two splitters disagree on some sentences in a hundred, so a file is prose if more than one line
-    in ten has several.
+    A file is prose if over one line in ten has several sentences: splitters differ on a few.
     """
     headings = any(heading_level(line) == 1 for line in sample)
     lines = [line.strip() for line in sample if line.strip() and not heading_level(line)]
@@ -416,8 +411,7 @@ def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layo
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    """Whether lines are at most 120 characters long and many go on: they do not end a sentence, and
-    the next line begins with a small letter."""
+    """Whether all lines are short and many go on: no sentence ends, the next letter is small."""
     if len(lines) < 8 or max(map(len, lines)) > 120:
         return False
     go_on = sum(
@@ -441,8 +435,7 @@ def peek(texts: Iterable[str], count: int) -> tuple[list[str], Iterator[str]]:
 def documents_from_lines(
     lines: Iterable[str], layout: Layout, *, empty_line_ends: bool = True
 ) -> Iterator[Document]:
-    """Group lines into documents and split them into sentences; without `empty_line_ends` all lines
-    are one document."""
+    """Lines as documents of sentences; without `empty_line_ends` all lines are one document."""
     document: Document = []
     paragraph: list[str] = []  # its lines so far, in the wrapped layout
     size = empty_lines = 0  # characters of the document so far; empty lines just before
@@ -587,10 +580,9 @@ def holds_stores(folder: Path) -> bool:
     return all((folder / part / "report.json").is_file() for part in PARTS)
 
 
-# Building a store: text streams through the tokenizer to the disk, so memory holds a few megabytes
-# of it. A store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and
-# how much of its files is safely on the disk. After an interruption, even by a kill, the same call
-# cuts off the rest, skips the documents that are stored, and goes on.
+# Building a store: text streams through the tokenizer to the disk, a few megabytes at a time. The
+# store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and how much is
+# safely on the disk. After a kill the same call cuts off the rest and goes on.
 
 BATCH = 1 << 20  # characters encoded at once
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
@@ -692,8 +684,7 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def encoded(
     batches: Iterable[list[Document]], tokenizer: Tokenizer
 ) -> Iterator[tuple[list[Document], list[list[int]]]]:
-    """Batches with the ids of their sentences. While the library encodes one batch on all cores,
-    Python reads and splits the next."""
+    """Batches and their sentences' ids. While the library encodes one, Python reads the next."""
     own = Tokenizer.from_str(tokenizer.to_str())
     own.encode_special_tokens = True  # as text
     encode = partial(own.encode_batch_fast, add_special_tokens=False)
@@ -704,8 +695,7 @@ def encoded(
 
 
 class StoreWriter:
-    """Appends documents to the files of a store: to what an interrupted build of the same store has
-    left, or to empty ones."""
+    """Appends documents to the files of a store: those of an interrupted build, or empty ones."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, identity: dict) -> None:
         self.folder, self.place = folder, unfinished(folder)

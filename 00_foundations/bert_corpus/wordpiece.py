@@ -271,7 +271,6 @@ def _alphabet(sentences: Iterable[str], normalizer: normalizers.Normalizer, most
 
 # --- Loading and saving --------------------------------------------------------------------------
 
-
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
 
 

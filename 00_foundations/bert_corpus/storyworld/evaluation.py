@@ -38,9 +38,8 @@ def probes_of(
 ) -> Iterator[Probe]:
     """A probe for every mark of a story for which `mark.<wanted>` is given.
 
-    The document is read as a pair, its first half and its second. When it is longer than
-    `seq_length`, the sentences farthest from the marked one are left out; a marked word that even
-    then lies beyond has no probe.
+    The document is read as a pair, its first half and its second. Beyond `seq_length` the sentences
+    farthest from the marked one are left out; a word that is still beyond has no probe.
     """
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     encoded = [tokenizer.encode(s.text, add_special_tokens=False) for s in story.sentences]

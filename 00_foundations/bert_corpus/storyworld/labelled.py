@@ -1,8 +1,7 @@
 """Labelled sets from the same world: sentiment, sentence pairs, names, questions.
 
-Each example is a pure function of (index, seed, split), told as `sets.txt` says. The combination
-that an example is about is reserved for one split in the way of the documents, so no held-out text
-is ever in train.
+Each example is a pure function of (index, seed, split), told as `sets.txt` says. Its combination
+belongs to one split, like those of the documents, so no held-out text is ever in train.
 """
 
 from dataclasses import dataclass

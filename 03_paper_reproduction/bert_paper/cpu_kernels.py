@@ -124,7 +124,6 @@ def use_cpu_kernels(model: nn.Module) -> None:
 # memory; the backward pass only multiplies by what comes from above, as in Liger Kernel (Hsu et al.
 # 2024, arXiv 2410.10989). What that brings: results/word_loss.md.
 
-
 BLOCK_ROWS = 512
 LARGE = 2**23  # logits: 32 MiB in float32
 
@@ -184,8 +183,7 @@ class WordLossInBlocks(torch.autograd.Function):
 
 
 def negative_log_likelihood(probs: Tensor, logits: Tensor, word: Tensor) -> Float[Tensor, "rows 1"]:
-    """-log of each row's probability of its word; from the logits where that is too small for its
-    type."""
+    """-log of each row's probability of its word; from the logits where that has come out as 0."""
     found = -probs.gather(-1, word).log()
     if found.isinf().any():
         found = -logits.log_softmax(-1, dtype=probs.dtype).gather(-1, word)

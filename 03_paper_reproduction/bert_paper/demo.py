@@ -140,8 +140,7 @@ def first_guess(pretrained: Pretrained) -> Guess:
 def sense_vectors(
     pretrained: Pretrained, stories: Iterable[Story], word: str, *, seq_length: int
 ) -> tuple[np.ndarray, list[str]]:
-    """The last layer's vector of every marked occurrence of `word`, (occurrences, hidden), and its
-    sense in words, "bird" or "machine"."""
+    """The last layer's vectors of a marked word, (occurrences, hidden), and the sense of each."""
     tokenizer, device = pretrained.tokenizer, next(pretrained.model.parameters()).device
     vectors, senses = [], []
     for story in stories:

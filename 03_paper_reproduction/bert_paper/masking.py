@@ -177,7 +177,6 @@ def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor
 # The numbers say which tokens belong together, and 0 which are never masked. `choose_words` then
 # takes some of the numbers 1, 2, 3, … with all the tokens that bear them.
 
-
 ROUNDS = 8  # of `choose_words`: as many as the longest word has tokens are always enough
 
 

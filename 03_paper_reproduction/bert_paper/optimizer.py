@@ -199,12 +199,9 @@ def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> Non
     """
     held = {name: held_here(tensor) for name, tensor in tensors.items() if tensor.dim()}
     are_finite = torch.stack([tensor.isfinite().all() for tensor in held.values()])
-    count = ranks.sum((~are_finite).sum())
-    if count:
-        broken = [
-            n for n, is_finite in zip(held, are_finite.tolist(), strict=True) if not is_finite
-        ]
-        where = f"{broken[0]} holds" if broken else "parameters on another process hold"
+    if ranks.sum((~are_finite).sum()):
+        broken = next((n for n, tensor in held.items() if not tensor.isfinite().all()), None)
+        where = f"{broken} holds" if broken else "parameters on another process hold"
         raise Diverged(f"{where} numbers that are not finite after step {step:,}")
 
 

@@ -169,11 +169,9 @@ def evaluate(
             each_pair = F.cross_entropy(pairs, batch["next_sentence_labels"], reduction="none")
         words_right = (words.argmax(-1) == batch["masked_lm_ids"]) * weights
         pairs_right = (pairs.argmax(-1) == batch["next_sentence_labels"]) * counted
-        sums += torch.stack([
-            (each_word * weights.flatten()).sum().double(), words_right.sum().double(),
-            weights.sum().double(), (each_pair * counted).sum().double(),
-            pairs_right.sum().double(),
-        ])  # fmt: skip
+        words_lost, pairs_lost = each_word * weights.flatten(), each_pair * counted  # in nats
+        parts = (words_lost, words_right, weights, pairs_lost, pairs_right)
+        sums += torch.stack([part.sum().double() for part in parts])
     model.train(was_training)
     mlm, words_right, masks, nsp, pairs_right = ranks.sum(sums).tolist()
     measured = {"heldout_mlm_loss": mlm / masks, "heldout_mlm_accuracy": words_right / masks}
@@ -262,12 +260,9 @@ def train(
     return 0
 
 
-# The pairs of the next steps, prepared in a thread while this step computes.
-#
-# A batch is a function of its step's number, so preparing it early changes nothing. Only what needs
-# no GPU belongs in here: NumPy lets other threads work while it computes, and what is sent to the
-# device stays in the order in which one thread sends it.
-
+# The pairs of the next steps, prepared in a thread while this step computes. That changes nothing:
+# they are a function of the step's number. Only what needs no GPU belongs in here: NumPy lets other
+# threads work, and what is sent to the device stays in the order in which one thread sends it.
 
 Made = TypeVar("Made")
 
@@ -306,7 +301,6 @@ def prefetch(
 #
 # Both average gradients over the ranks. A rank's loss is its share of the whole batch's, so it is
 # taken times the number of ranks first: then the average is the sum.
-
 
 Parallel = Literal["ddp", "fsdp"]
 

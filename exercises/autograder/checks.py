@@ -21,7 +21,6 @@ from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- th
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
 Mistakes = dict[str, Any | Callable[[Any], bool]]
-NO_MISTAKES: Mistakes = {}
 
 # Right answers written differently stay far within these; wrong ones far outside.
 TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
@@ -72,7 +71,7 @@ def that(condition: bool, message: str, *, likely: str = "") -> None:
 
 def same(
     out: Any, expected: Any, *, of: str = "the result",
-    mistakes: Mistakes | Callable[[], Mistakes] = NO_MISTAKES, tolerance: float | None = None,
+    mistakes: Mistakes | Callable[[], Mistakes] | None = None, tolerance: float | None = None,
     magnitude: float | None = None,
 ) -> None:  # fmt: skip
     """`out` must be `expected`: of the same type, shape and type of number, with the same values

@@ -112,7 +112,6 @@ def find(name: str) -> Exercise | None:
 
 
 def hints_of(exercise: Exercise) -> list[tuple[str, str]]:
-    """Title and text of the hints on its page."""
     page = exercise.folder / "README.md"
     found = HINT.findall(page.read_text(encoding="utf-8")) if page.is_file() else []
     return [(title.strip(), text.strip()) for title, text in found]

@@ -303,13 +303,11 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
 
 
 def status(outcomes: list[str]) -> str:
-    """One word for an exercise."""
     alike = outcomes[0] if len(set(outcomes)) == 1 else FAILED
     return alike if alike in (PASSED, TO_DO, NOT_RUN) else FAILED
 
 
 def table(report: Report) -> list[str]:
-    """The lines to print after a run."""
     lines, shown = [], report["exercises"]
     width = max((len(e["name"]) for e in shown), default=10)
     for exercise in shown:
@@ -347,21 +345,15 @@ def is_full(report: Report) -> bool:
 
 def gradescope(report: Report) -> Report:
     """The same as the `results.json` that Gradescope reads."""
-    return {
-        "score": report["score"],
-        "output": f"{report['score']:g} of {report['max_score']:g} points",
-        "tests": [
-            {
-                "name": f"{exercise['name']}: {sentence(test['id'])}",
-                "score": test["points"] if test["outcome"] == PASSED else 0.0,
-                "max_score": test["points"],
-                "status": "passed" if test["outcome"] == PASSED else "failed",
-                "output": test["message"] or test["outcome"],
-            }
-            for exercise in report["exercises"]
-            for test in exercise["tests"]
-        ],
-    }
+    output = f"{report['score']:g} of {report['max_score']:g} points"
+    tests = [{
+        "name": f"{exercise['name']}: {sentence(test['id'])}",
+        "score": test["points"] if test["outcome"] == PASSED else 0.0,
+        "max_score": test["points"],
+        "status": "passed" if test["outcome"] == PASSED else "failed",
+        "output": test["message"] or test["outcome"],
+    } for exercise in report["exercises"] for test in exercise["tests"]]  # fmt: skip
+    return {"score": report["score"], "output": output, "tests": tests}
 
 
 def sentence(test_id: str) -> str:

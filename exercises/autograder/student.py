@@ -94,8 +94,6 @@ class Student:
 
 
 class Function:
-    """A function of the student's file."""
-
     def __init__(self, student: Student, name: str) -> None:
         self.student, self.name = student, name
         self.inspected = student._inspected
@@ -140,7 +138,6 @@ class Function:
         return found
 
     def seconds(self, *args, **kwargs) -> float:
-        """How long a call took, measured beside it."""
         return float(self._ask(args, kwargs, timed=True)["seconds"])
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
@@ -302,8 +299,6 @@ def use_one_thread() -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a student's function, with what it was given."""
-
     function: str
     args: tuple
     kwargs: dict

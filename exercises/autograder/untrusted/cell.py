@@ -101,7 +101,6 @@ class Cell:
             end_descendants(but=self.others | {self.process.pid})
 
     def close(self) -> None:
-        """End everything."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -196,8 +195,7 @@ def exchange(
     expired: Callable[[], bool] = lambda: False,
 ) -> bytes:  # fmt: skip
     """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or once
-    `expired` says so, `EOFError` if the other side is gone, `BadMessage` for too large an answer.
-    """
+    `expired` says so, `EOFError` if the other side is gone, `BadMessage` for too long an answer."""
     left = memoryview(len(message).to_bytes(8, "big") + message)
     came, size = bytearray(), 8
     while left or len(came) < size:

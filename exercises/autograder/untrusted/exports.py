@@ -5,7 +5,7 @@ import io
 import re
 import secrets
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -103,7 +103,7 @@ def fill_in(
 
 def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
     """A week's mark for its student: what there is, what is off, and the comments."""
-    names = {exercise.name for exercise in week.exercises} | {part for part, _ in week.parts}
+    names = week.names | dict(week.parts).keys()
     lines = [f"{total.points:g} of {total.best:g} points"]
     if total.days:
         lines.append(f"{total.days} days late, {total.free} of them free")
@@ -114,9 +114,7 @@ def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
     return "; ".join(lines)
 
 
-def write_feedback(
-    path: Path, graded: list[Graded], exercises: list[Exercise], place: Callable[[str], Path]
-) -> None:
+def write_feedback(out: Path, graded: list[Graded], exercises: list[Exercise]) -> None:
     """A zip with the page of each student who handed in one of the exercises, under the name by
     which Canvas or Moodle know the submission, else in a folder of the name that was handed in."""
     pages = []
@@ -124,8 +122,9 @@ def write_feedback(
         names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
         if names:
             last = max(names, key=lambda name: (rosters.read_label(name).attempt, name))
-            pages.append((feedback_name(last), (place(one.student) / "report.html").read_bytes()))
-    write_zip(path, pages)
+            page = out / "students" / one.student / "report.html"
+            pages.append((feedback_name(last), page.read_bytes()))
+    write_zip(out / "feedback.zip", pages)
 
 
 def feedback_name(name: str) -> str:

@@ -134,8 +134,6 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """What one call of the command is about."""
-
     settings: GradeSettings
     course: Course
     scope: list[Exercise] | None  # None: all that are asked for
@@ -145,7 +143,6 @@ class Call:
 
     @property
     def asked(self) -> list[Exercise]:
-        """The exercises that this call grades."""
         if self.scope is not None:
             return self.scope
         weeks = self.course.weeks
@@ -198,16 +195,15 @@ def run(call: Call, folder: Path) -> None:
     students = {one.student: marks.ledger(one.marks, {
         name: (sha(work.file), work.handed.name) for name, work in one.works.items()
     }) for one in graded}  # fmt: skip
-    marks.write_changes(
-        out, {"sandbox": kind, "counted": counted, "students": students}, why=settings.why
-    )
+    now = {"sandbox": kind, "counted": counted, "students": students}
+    marks.write_changes(out, now, why=settings.why)
     week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
     if settings.moodle:
         exports.write_moodle(settings.moodle, out / "moodle.csv", graded, week, call.roster)
     if settings.feedback:
-        exports.write_feedback(out / "feedback.zip", graded, call.asked, call.place)
+        exports.write_feedback(out, graded, call.asked)
     if settings.anonymous:
         exports.write_anonymous(out, graded)
     mean = sum(one.marks.points for one in graded) / len(graded)

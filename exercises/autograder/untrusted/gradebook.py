@@ -121,7 +121,6 @@ def saved_work(path: Path) -> Work | None:
 
 
 def save_page(path: Path, graded: Graded) -> None:
-    """A student's report to read."""
     write(path, "student.html", student=graded.student, report=graded.report,
           marks=graded.marks, notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
           hints=lambda name: hints_of(find(name)))  # fmt: skip
@@ -150,8 +149,7 @@ def save_gradebook(path: Path, graded: list[Graded]) -> None:
         if marks.weeks:
             cells += [("late days", f"{sum(week.days for week in marks.weeks)}"),
                       ("percent", f"{marks.percent or 0:g}")]  # fmt: skip
-        table.append([*cells, ("notes", "; ".join(one.notes)),
-                      ("alike", "; ".join(one.likeness))])  # fmt: skip
+        table.append([*cells, ("notes", "; ".join(one.notes)), ("alike", "; ".join(one.likeness))])
     save_table(path, [[title for title, _ in table[0]],
                       *[[harmless(cell) for _, cell in row] for row in table]])  # fmt: skip
 
@@ -196,8 +194,7 @@ def bins(scores: list[float]) -> list[tuple[str, int]]:
 def by_exercise(graded: list[Graded], reports: list[runner.Report]) -> list[dict[str, Any]]:
     handed = [one.handed for one in graded]
     return [{
-        "name": exercise[0]["name"],
-        "max_score": exercise[0]["max_score"],
+        "name": exercise[0]["name"], "max_score": exercise[0]["max_score"],
         "mean": fmean(e["score"] for e in exercise),
         "full": sum(e["status"] == runner.PASSED for e in exercise),
         "begun": sum(exercise[0]["name"] in names for names in handed),

@@ -167,8 +167,7 @@ def read_state(out: Path) -> dict[str, Any]:
 
 
 def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """Each mark for marks.json, and what it came from; `files` has the hash and name of each
-    file."""
+    """Each mark for marks.json, and what it came from; `files` has the hash and name of each."""
     found = {}
     for mark in marks.items:
         file, name = files.get(mark.what, ("", ""))

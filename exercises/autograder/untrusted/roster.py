@@ -116,9 +116,7 @@ def read_roster(path: Path) -> Roster:
     people: dict[str, Person] = {}
     owners: dict[tuple[str, ...], str] = {}
     for place, row in read_table(path, ["id"]):
-        own, name, key, extension = (
-            row.get(field, "") for field in ("id", "name", "key", "extension")
-        )
+        own, name, key, extension = (row.get(f, "") for f in ("id", "name", "key", "extension"))
         keys = tuple(filter(None, map(str.strip, key.split(";"))))
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
             raise UserError(f"{place}: the id {own!r} is to be the name of a folder: take letters, "

@@ -74,7 +74,6 @@ class Sandbox:
         return self.box.parent / "private"
 
     def settings(self, work: Path) -> dict[str, Any]:
-        """What the guard is told."""
         alone, kernel = self.kind != "none", tuple(map(int, re.findall(r"\d+", os.uname().release)))
         # From Linux 5.14 on, a namespace of users counts its own processes.
         counted_alone = alone and not self.as_nobody and kernel[:2] >= (5, 14)
@@ -115,11 +114,10 @@ class Sandbox:
     def _unshare(self, work: Path, guard: list[str]) -> list[str]:
         covers = ["-t tmpfs -o size=1m tmpfs /dev/shm",
                   f"-t tmpfs -o size=64m,mode=1777 tmpfs {shlex.quote(str(work))}"]  # fmt: skip
-        for path in (
-            p for hidden in (*self.hidden, self.private) for p in without(hidden, needed(self.box))
-        ):
-            how = "-t tmpfs -o size=4k tmpfs" if path.is_dir() else "--bind /dev/null"
-            covers.append(f"{how} {shlex.quote(str(path))}")
+        for hidden in (*self.hidden, self.private):
+            for path in without(hidden, needed(self.box)):
+                how = "-t tmpfs -o size=4k tmpfs" if path.is_dir() else "--bind /dev/null"
+                covers.append(f"{how} {shlex.quote(str(path))}")
         if not self.as_nobody:  # it is root of its own namespace alone, and shall not be
             guard = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", *guard]
         steps = [f"mount {cover}" for cover in covers]

@@ -105,8 +105,7 @@ def owner_of(
     path: Path, label: Label, roster: Roster | None, owners: dict[str, object], *, is_top: bool
 ) -> str:
     """Whose a piece is; without a roster it has the student's name in the course system, or that of
-    the folder or zip. Raises `Refused`, also for what lies in a folder of submissions and is none.
-    """
+    the folder or zip. Raises `Refused`, also for what lies beside submissions and is none."""
     if path.is_symlink() and not is_top:
         raise Refused("a link, which is not followed")
     if is_single(path) and not named(label.file or path.name, anywhere=True):
@@ -130,11 +129,8 @@ def owner_of(
 
 def is_class(path: Path) -> bool:
     """A folder without exercises of its own is one of students' folders and zips."""
-    return path.is_dir() and not any(
-        (path / place).exists()
-        for each in present()
-        for place in (each.name, f"exercises/{each.name}", each.file)
-    )
+    own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)]
+    return path.is_dir() and not any((path / name).exists() for name in own)
 
 
 def is_single(path: Path) -> bool:

@@ -104,8 +104,7 @@ class BertConfig:
 
     @classmethod
     def load(cls, folder: Path, *, decoders: bool = False) -> "BertConfig":
-        """Read `folder/config.json`, without the fields that BERT does not need. Models that read
-        from the left alone are refused unless `decoders`."""
+        """Read `folder/config.json`; models that read from the left alone only for `decoders`."""
         path = Path(folder) / "config.json"
         if not path.exists():
             raise UserError(f"{folder} holds no config.json: it is not a checkpoint folder")
@@ -520,10 +519,8 @@ class RunSettings:
             if (value := getattr(self, field.name, None)) is not None
         }
         hidden = self.hidden_size or preset.hidden_size
-        given["vocab_size"], given["hidden_size"] = vocab_size, hidden
-        given["num_attention_heads"] = self.num_attention_heads or max(1, hidden // 64)
-        given["intermediate_size"] = self.intermediate_size or 4 * hidden
-        config = preset.with_changes(**given)
+        usual = {"num_attention_heads": max(1, hidden // 64), "intermediate_size": 4 * hidden}
+        config = preset.with_changes(**{**usual, **given, "vocab_size": vocab_size})
         if self.seq_length > config.max_position_embeddings:
             raise UserError(
                 f"--seq-length {self.seq_length} is longer than the model's "

@@ -18,6 +18,7 @@ from bert_corpus.storyworld.generator import Mark, Story
 from bert_corpus.wordpiece import padded
 
 SETTLED_BY = ("left", "right", "both", "other")
+BATCH_SIZE = 128  # words hidden at a time
 
 # Given a batch with hidden words, a model's first guess for each of its masked positions.
 Guess = Callable[[Batch], Int[np.ndarray, "batch masks"]]
@@ -57,9 +58,8 @@ def probes_of(
         for mark in marks:
             pieces = [i for i, (start, end) in enumerate(encoded[number].offsets)
                       if mark.start <= start and end <= mark.end]  # fmt: skip
-            span = range(begin + pieces[0], begin + pieces[-1] + 1) if pieces else range(0)
-            if pieces and span.stop <= seq_length:
-                yield Probe(ids, segments, span, mark)
+            if pieces and (end := begin + pieces[-1] + 1) <= seq_length:
+                yield Probe(ids, segments, range(begin + pieces[0], end), mark)
 
 
 def window(lengths: np.ndarray, target: int, *, room: int) -> tuple[int, int]:
@@ -100,12 +100,7 @@ def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Bat
 
 
 def measure_settled_words(
-    guess: Guess,
-    tokenizer: Tokenizer,
-    stories: Iterable[Story],
-    *,
-    seq_length: int,
-    batch_size: int = 128,
+    guess: Guess, tokenizer: Tokenizer, stories: Iterable[Story], *, seq_length: int
 ) -> dict[str, dict[str, float]]:
     """Top-1 accuracy on marked words, by what settles them: {"left": {"right": …, "of": …}, …}.
 
@@ -116,8 +111,8 @@ def measure_settled_words(
     # Like lengths together: little padding.
     probes = sorted(chain.from_iterable(found), key=lambda probe: len(probe.input_ids))
     right, total = defaultdict(int), defaultdict(int)
-    for start in range(0, len(probes), batch_size):
-        part = probes[start : start + batch_size]
+    for start in range(0, len(probes), BATCH_SIZE):
+        part = probes[start : start + BATCH_SIZE]
         batch = hidden(part, tokenizer, seq_length=seq_length)
         found = (guess(batch) == batch["masked_lm_ids"]).all(axis=1)
         for probe, good in zip(part, found.tolist(), strict=True):

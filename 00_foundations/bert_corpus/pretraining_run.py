@@ -360,19 +360,18 @@ class PretrainingRun:
 
     def write_model(self, folder: Path, step: int, weights: Weights) -> None:
         """Write weights, and what makes them a `transformers` folder: config, tokenizer, card."""
+        config, tokenizer = self.config, self.data.tokenizer
         save_weights(weights, folder / WEIGHTS_FILE)
-        self.config.save(folder)
-        save_tokenizer(
-            self.data.tokenizer, folder, model_max_length=self.config.max_position_embeddings
-        )
+        config.save(folder)
+        save_tokenizer(tokenizer, folder, model_max_length=config.max_position_embeddings)
         settings, defaults = identity(self.settings), identity(type(self.settings)())
         card = model_card(
             settings,
             self.data.train.corpus.report,
             self.measurements(),
             name=self.settings.out.resolve().name,
-            config=self.config,
-            parameters=count_parameters(parameter_shapes(self.config)),
+            config=config,
+            parameters=count_parameters(parameter_shapes(config)),
             step=step,
             command=command_line(self.settings.program, settings, defaults),
         )

@@ -66,9 +66,8 @@ def paragraphs_of(docstring: str) -> Iterator[str]:
 
 
 def is_prose(sentence: str) -> bool:
-    """Whether a sentence reads as English: it begins with a capital letter, ends as sentences do,
-    has 4 to 60 tokens, most of them words, and a fifth the small words that English cannot do
-    without; lists of names and code have few of them."""
+    """Whether a sentence reads as English: it begins and ends as sentences do, and has 4 to 60
+    tokens, most of them words, a fifth the small words that lists of names and code lack."""
     if not re.fullmatch(r"[\"'(]*[A-Z].*[.!?][)\"']*", sentence) or SYMBOLS.search(sentence):
         return False
     tokens = sentence.split()

@@ -209,10 +209,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
         stopped = train(
             spread_model,
             optimizer,
-            [
-                (task("train", phase.seq_length), task("heldout", phase.seq_length))
-                for phase in settings.phases
-            ],
+            [(task("train", p.seq_length), task("heldout", p.seq_length)) for p in settings.phases],
             settings,
             peak_rate=adam.learning_rate,
             start=run.start,

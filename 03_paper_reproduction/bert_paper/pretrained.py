@@ -30,8 +30,7 @@ class Pretrained:
             )
 
     def encode(self, *texts: str) -> Encoding:
-        """The tokens of a text, or of the two of a pair. Raises `UserError` for one that is not
-        UTF-8, and for more tokens than the model has positions."""
+        """The tokens of a text or a pair. A `UserError` if it is not UTF-8 or is too long."""
         check_text("".join(texts))
         encoding, most = self.tokenizer.encode(*texts), self.model.config.max_position_embeddings
         if len(encoding.ids) > most:

@@ -225,7 +225,7 @@ FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every",
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
 
 
-class PretrainingRun:
+class PretrainingRun(ExitStack):
     """One run, new or continued: `start` steps are done, and led to `weights`.
 
     It is used in a `with`, which holds its folder against other calls. Of several processes one
@@ -259,6 +259,10 @@ class PretrainingRun:
                 self.folder.give_up()  # the corrected command must find the folder free
             self.folder.release()
             raise
+        super().__init__()  # when the `with` is left, the last of these comes first
+        self.callback(self.folder.release)
+        self.callback(self.draw_curve)
+        self.enter_context(divergence_noted(self.folder))
 
     def named_as_before(self) -> dict:
         """What makes the run what it is. Files keep the names of the call that began it (`c.txt`
@@ -291,16 +295,6 @@ class PretrainingRun:
                 "another --out to begin with the new text"
             )
         self.folder.note(found)
-
-    def __enter__(self) -> "PretrainingRun":
-        self.work = ExitStack()
-        self.work.callback(self.folder.release)
-        self.work.callback(self.draw_curve)
-        self.work.enter_context(divergence_noted(self.folder))
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.work.__exit__(*exception)
 
     @cached_property
     def weights(self) -> Weights:

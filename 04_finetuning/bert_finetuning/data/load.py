@@ -205,9 +205,7 @@ def find_glue(name: str) -> NamedTask:
     return task
 
 
-def read_glue(
-    task: NamedTask | str, folder: str | Path | None, split: str
-) -> Iterator[TextExample]:
+def read_glue(task: NamedTask | str, folder: Path | None, split: str) -> Iterator[TextExample]:
     """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com; from
     the Hub without a folder."""
     task = find_glue(task) if isinstance(task, str) else task
@@ -215,7 +213,7 @@ def read_glue(
         yield from TASKS[task.format].read(task.hub[split], labels=task.labels, stream=False)
         return
     expected = Expected(Columns(*task.columns), task.labels)
-    for path in task.paths(Path(folder), split):
+    for path in task.paths(folder, split):
         # QQP is known to hold a few broken lines, which everyone passes over.
         cells, is_qqp = split_tsv(lines_of(path)), task.name == "qqp"
         rows = table_rows(str(path), cells, expected, skip_short=is_qqp)

@@ -504,9 +504,7 @@ class Task(ABC, Generic[ExampleType]):
     # --- From examples to predictions and scores --------------------------------------------------
 
     @abstractmethod
-    def encode(
-        self, examples: Examples, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[Features]:
+    def encode(self, examples: Examples, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
         """Every example as what the model reads, at most `max_length` tokens at once: as several
         features, where a long text has windows. One line on standard error counts what is cut."""
 
@@ -685,33 +683,30 @@ class Task(ABC, Generic[ExampleType]):
 class OneOfSeveral(Task[ExampleType]):
     """What tasks have in common whose answer is one of several: a label, an ending."""
 
-    def possible_answers(self, example: ExampleType) -> Sequence:
-        """What may be answered, in the order of the logits."""
-        return self.head.labels
-
-    def in_words(self, example: ExampleType) -> Sequence[str]:
-        return self.head.labels
+    def possible_answers(self, example: ExampleType) -> dict[Any, str]:
+        """What may be answered, in the order of the logits, and each in words."""
+        return {label: label for label in self.head.labels}
 
     def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
-        return [Prediction.likeliest(self.possible_answers(example), softmax(each))
+        return [Prediction.likeliest(list(self.possible_answers(example)), softmax(each))
                 for example, each in zip(examples, logits, strict=True)]  # fmt: skip
 
     def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
         """The most common answer, as probable as it is common."""
         counts = Counter(example.label for example in train)
-        options = self.possible_answers(train[0])
+        options = list(self.possible_answers(train[0]))
         shares = np.array([counts[option] for option in options]) / len(train)
         return [Prediction.likeliest(options, shares)] * len(examples)
 
     def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
-        number = self.possible_answers(examples[0]).index
+        number = list(self.possible_answers(examples[0])).index
         right = np.array([number(example.label) for example in examples])
         predicted = np.array([number(prediction.answer) for prediction in predictions])
         return column_scorer(self.metrics, right, predicted)
 
     def ranked(self, example: ExampleType, prediction: Prediction) -> list[tuple[str, float]]:
         """All answers in words with their probabilities, the likeliest first."""
-        both = zip(self.in_words(example), prediction.probabilities, strict=True)
+        both = zip(self.possible_answers(example).values(), prediction.probabilities, strict=True)
         return sorted(both, key=lambda each: -each[1])
 
     def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:

@@ -23,7 +23,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks import base
-from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
+from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, TensorBatch, Tokens
 from bert_run.config import BertConfig
 
 
@@ -52,9 +52,7 @@ class BertForSequenceClassification(BertWithHead):
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (self.head.num_labels,)
 
-    def loss(
-        self, logits: Float[Tensor, "batch labels"], batch: base.TensorBatch
-    ) -> Float[Tensor, ""]:
+    def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
         if self.head.num_labels == 1:
             return squared_error(logits[:, 0], batch["labels"])
         return base.cross_entropy(logits, batch["labels"], weights=self.label_weights)
@@ -134,9 +132,7 @@ class TextTask(base.Task[TextExample]):
             pair = row.text(columns.pair) if columns.pair else None
             yield TextExample(row.text(columns.text), pair, label)
 
-    def encode(
-        self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[base.Features]:
+    def encode(self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
         targets = [self.number_of(each.label, place) if isinstance(each.label, str) else each.label
                    for place, each in enumerate(examples)]  # fmt: skip
         texts = [(example.text, example.pair) for example in examples]
@@ -214,7 +210,7 @@ class Regression(TextTask):
         return "numbers", ["; ".join(parts)]
 
     def predict(
-        self, examples: TextExamples, features: base.Encoded, logits: base.AllLogits
+        self, examples: TextExamples, features: Encoded, logits: base.AllLogits
     ) -> list[float]:
         return [float(each[0]) for each in logits]
 

@@ -21,7 +21,7 @@ from bert_finetuning.data.rows import (
     whole_characters,
 )
 from bert_finetuning.tasks import base
-from bert_finetuning.tasks.base import BertWithHead, HeadConfig
+from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, TensorBatch
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -54,9 +54,7 @@ class BertForMultipleChoice(BertWithHead):
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (len(features.input_ids),)
 
-    def loss(
-        self, logits: Float[Tensor, "batch choices"], batch: base.TensorBatch
-    ) -> Float[Tensor, ""]:
+    def loss(self, logits: Float[Tensor, "batch choices"], batch: TensorBatch) -> Float[Tensor, ""]:
         return base.cross_entropy(logits, batch["labels"])
 
 
@@ -119,9 +117,7 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     def check_examples(cls, source: str | Path, examples: Choices) -> None:
         check_endings(examples, f"{source}: ")
 
-    def encode(
-        self, examples: Choices, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[base.Features]:
+    def encode(self, examples: Choices, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
         check_endings(examples)
         pairs = [(example.context, ending) for example in examples for ending in example.endings]
         what = "pairs with an ending"
@@ -133,7 +129,7 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
             features.append(base.Features(place, list(ids), list(segments), targets))
         return features
 
-    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
+    def collate(self, features: Encoded, *, pad_id: int) -> base.Batch:
         """Arrays of shape (batch, choices, seq)."""
         endings = [each._replace(input_ids=ids, token_type_ids=segments) for each in features
                    for ids, segments in zip(*each[1:3], strict=True)]  # fmt: skip
@@ -141,11 +137,8 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
         arrays = {name: x.reshape(len(features), -1, x.shape[1]) for name, x in flat.items()}
         return base.with_labels(arrays, features, self.label_type)
 
-    def possible_answers(self, example: Choice) -> range:
-        return range(len(example.endings))
-
-    def in_words(self, example: Choice) -> tuple[str, ...]:
-        return example.endings
+    def possible_answers(self, example: Choice) -> dict[int, str]:
+        return dict(enumerate(example.endings))
 
     @classmethod
     def from_parts(cls, parts: Sequence[str], place: str) -> Choice:

@@ -31,7 +31,7 @@ from bert_finetuning.data.rows import Expected, Row, Table, quoted, say
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks import base
-from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
+from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, Tokens
 from bert_run.config import BertConfig, Positions
 from bert_run.errors import Count, Real, UserError
 
@@ -340,9 +340,7 @@ class QuestionAnswering(base.Task[Question]):
         """Where a question of train has no answer, none may be given."""
         return replace(self, has_null=any(not question.answers for question in train))
 
-    def encode(
-        self, examples: Questions, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[base.Features]:
+    def encode(self, examples: Questions, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
         """Each question with every window of its text. It points at its first answer where a window
         holds all of that, else at [CLS], as a question that is known to have none."""
         base.check_max_length(max_length)
@@ -373,7 +371,7 @@ class QuestionAnswering(base.Task[Question]):
                 f"{max_length} tokens, and count as not there")  # fmt: skip
         return features
 
-    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
+    def collate(self, features: Encoded, *, pad_id: int) -> base.Batch:
         """With the positions of answers, if any is known; others lie past the end, and the loss
         passes over them."""
         batch = base.collate_inputs(features, pad_id=pad_id)
@@ -387,7 +385,7 @@ class QuestionAnswering(base.Task[Question]):
         return int((batch["start_positions"] < batch["input_ids"].shape[1]).sum())
 
     def predict(
-        self, examples: Questions, features: base.Encoded, logits: base.AllLogits
+        self, examples: Questions, features: Encoded, logits: base.AllLogits
     ) -> list[SpanPrediction]:
         windows: list[list[tuple[Window, WindowLogits]]] = [[] for _ in examples]
         for part, each in zip(features, logits, strict=True):

@@ -32,7 +32,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
 from bert_finetuning.tasks import base
-from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
+from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, Tokens
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -84,8 +84,8 @@ class TaggedSentence(base.Example):
         return list(self.tags) or None
 
 
-TaggedSentences = Sequence[TaggedSentence]
-Sentence = tuple[Row, list[str], list[str]]  # words and tags, and where they stand, for errors
+Sentences = Sequence[TaggedSentence]
+TaggedRow = tuple[Row, list[str], list[str]]  # words and tags, and where they stand, for errors
 
 
 class WordPlaces(NamedTuple):
@@ -144,7 +144,7 @@ class Tagging(base.Task[TaggedSentence]):
         return [tag for example in examples for tag in example.tags]
 
     @classmethod
-    def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
+    def labels_of(cls, examples: Sentences) -> tuple[str, ...]:
         """Those that occur; of a type of name always both, B and I."""
         tags = set(cls.all_labels(examples))
         inside = {f"I-{tag[2:]}" for tag in tags if tag.startswith("B-")}
@@ -159,9 +159,7 @@ class Tagging(base.Task[TaggedSentence]):
             are_names = False
         return ("entity_f1",) if are_names else ("accuracy",)
 
-    def encode(
-        self, examples: TaggedSentences, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[base.Features]:
+    def encode(self, examples: Sentences, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
         """A sentence longer than the model is read in stretches, so that every word is tagged. A
         sentence without words has no features."""
         base.check_max_length(max_length)
@@ -188,7 +186,7 @@ class Tagging(base.Task[TaggedSentence]):
         base.report_cut(long, texts, max_length=max_length, what="sentences", how=how)
         return features
 
-    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
+    def collate(self, features: Encoded, *, pad_id: int) -> base.Batch:
         """Labels (batch, seq), IGNORED but at the first piece of each word; if any has labels."""
         batch = base.collate_inputs(features, pad_id=pad_id)
         if not any(each.targets for each in features):
@@ -202,7 +200,7 @@ class Tagging(base.Task[TaggedSentence]):
         return int((batch["labels"] != base.IGNORED).sum())
 
     def predict(
-        self, examples: TaggedSentences, features: base.Encoded, logits: base.AllLogits
+        self, examples: Sentences, features: Encoded, logits: base.AllLogits
     ) -> list[base.Prediction]:
         best = [np.zeros(len(example.words), np.int64) for example in examples]
         probability = [np.zeros(len(example.words)) for example in examples]
@@ -217,7 +215,7 @@ class Tagging(base.Task[TaggedSentence]):
             for numbers, chances in zip(best, probability, strict=True)
         ]
 
-    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[base.Prediction]:
+    def majority(self, train: Sentences, examples: Sentences) -> list[base.Prediction]:
         """The commonest tag for every word. Where tags are names this is O, and finds none."""
         counts = Counter(self.all_labels(train))
         ((tag, count),) = counts.most_common(1)
@@ -225,7 +223,7 @@ class Tagging(base.Task[TaggedSentence]):
         share = count / counts.total()
         return [base.Prediction((tag,) * size, (share,) * size) for size in sizes]
 
-    def score(self, examples: TaggedSentences, predictions: base.Predictions) -> dict[str, float]:
+    def score(self, examples: Sentences, predictions: base.Predictions) -> dict[str, float]:
         """The share of words tagged right; of names F1, precision and recall, also of each type. A
         model that tags every word O finds no name: its F1 is 0, however high the accuracy."""
         scores = super().score(examples, predictions)
@@ -236,7 +234,7 @@ class Tagging(base.Task[TaggedSentence]):
                        f"{name}_recall": each.recall, f"{name}_support": each.right}  # fmt: skip
         return scores
 
-    def scorer(self, examples: TaggedSentences, predictions: base.Predictions) -> Scorer:
+    def scorer(self, examples: Sentences, predictions: base.Predictions) -> Scorer:
         """All that is no type's own."""
         both = list(zip((e.tags for e in examples), (p.answer for p in predictions), strict=True))
         words = np.array([(sum(map(str.__eq__, *each)), len(each[0])) for each in both])
@@ -255,7 +253,7 @@ class Tagging(base.Task[TaggedSentence]):
         return score
 
     def by_type(
-        self, examples: TaggedSentences, predictions: base.Predictions
+        self, examples: Sentences, predictions: base.Predictions
     ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
         """How well names were found: all together, and those of each type."""
         return entity_scores([e.tags for e in examples], [p.answer for p in predictions])
@@ -316,9 +314,7 @@ class Tagging(base.Task[TaggedSentence]):
         each = zip(prediction.probabilities, prediction.answer, example.tags, strict=True)
         return max((p for p, tag, right in each if tag != right), default=None)
 
-    def error_counts(
-        self, examples: TaggedSentences, predictions: base.Predictions
-    ) -> base.ErrorCounts:
+    def error_counts(self, examples: Sentences, predictions: base.Predictions) -> base.ErrorCounts:
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
             return super().error_counts(examples, predictions)
@@ -326,7 +322,7 @@ class Tagging(base.Task[TaggedSentence]):
         return "type", types | {"all": total}
 
     def right_and_predicted(
-        self, examples: TaggedSentences, predictions: base.Predictions
+        self, examples: Sentences, predictions: base.Predictions
     ) -> tuple[list[str], list[str]]:
         return self.all_labels(examples), [tag for each in predictions for tag in each.answer]
 
@@ -406,7 +402,7 @@ def untagged(row: Row) -> TaggedSentence:
     return TaggedSentence(tuple(row.texts(name))) if name else sentence_of(row.text("text"))
 
 
-def tagged(row: Row) -> Sentence:
+def tagged(row: Row) -> TaggedRow:
     """The row with the list of words and that of tags in it, under their usual names."""
     columns = [row.find(WORDS), row.find(TAGS)]
     if None in columns:
@@ -424,7 +420,7 @@ SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech h
 AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a name of one word
 
 
-def in_bio(sentences: Sequence[Sentence], tally: Tally) -> list[list[str]]:
+def in_bio(sentences: Sequence[TaggedRow], tally: Tally) -> list[list[str]]:
     """The tags of each sentence, those of names in BIO2, where every name begins with B.
 
     BIO1 (B only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are

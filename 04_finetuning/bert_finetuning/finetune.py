@@ -84,10 +84,8 @@ def learn(
     data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False,
     device: torch.device | str = "cpu",
 ) -> train.SeedRun:  # fmt: skip
-    """One seed in memory, in float32; on the CPU it is a function of its arguments.
-
-    Returns the finished run: its `model`, and the `predictions` and `scores` on dev.
-    """
+    """One seed in memory, in float32; on the CPU it is a function of its arguments. Returns the
+    finished run: its `model`, and the `predictions` and `scores` on dev."""
     few = few_of(data.train, settings.few_shot, seed=seed)
     settings = replace(settings, seed=seed, few_shot=None)
     work = Finetuning(settings, replace(data, train=few), device=device)

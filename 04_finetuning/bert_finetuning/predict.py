@@ -304,15 +304,12 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
         print(f"all answers: {out}")
 
 
-# --- What a file or standard input asks ----------------------------------------------------------
-
-# A file has a format of training, or one text a line, with tabs between the parts of an example.
-# Every row and every line becomes one query in its place, so that answers can be joined to them.
-# Only between the rows of tables and of JSON lines may empty lines stand that do not count.
+# --- What a file, standard input or a dataset of the Hub asks ------------------------------------
 
 
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
-    """The queries of a file or of a dataset of the Hub one by one; `-` is standard input."""
+    """One query for each row or line of plain text, in its place, so that answers can be joined to
+    them. Empty lines count, but not those between rows of tables and of JSON lines."""
     expected = Expected(columns, labelled=False)
     if source == "-":
         source = STANDARD_INPUT
@@ -323,7 +320,6 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
-    """One query for each row, in their order."""
     return (Query(task_type.from_row(row, columns), row.line, row.fields) for row in rows)
 
 

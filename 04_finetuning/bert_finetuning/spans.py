@@ -25,11 +25,9 @@ def best_spans(
     start: TokenLogits, end: TokenLogits, may_start: Bool[ndarray, "tokens"], *,
     longest: int, n_best: int,
 ) -> Iterator[tuple[float, TokenSpan]]:  # fmt: skip
-    """The spans of up to `longest` tokens with the highest scores, the best first.
-
-    All spans are compared. The released code pairs only the `n_best` best starts with the `n_best`
-    best ends, and may find none that fit together.
-    """
+    """The spans of up to `longest` tokens with the highest scores, the best first. All spans are
+    compared; the released code pairs only the `n_best` best starts with the `n_best` best ends, and
+    may find none that fit together."""
     if not may_start.any():
         return
     longest = min(longest, len(end))

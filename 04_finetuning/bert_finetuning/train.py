@@ -228,12 +228,10 @@ def training_step(
     precision: torch.dtype, max_grad_norm: float, ranks: Ranks = base.ALONE,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The gradient of the whole batch, one micro-batch after another, summed over all ranks; then
-    one update. Returns this rank's part of the batch's loss, and the norm of the gradient before
-    clipping, both still on the device.
-
-    The loss of a part is the mean over its answers, weighted by their share of all answers of the
-    batch, on all ranks: a mean of means would give the words of short sentences more weight.
-    """
+    one update. The loss of a part is the mean over its answers, weighted by their share of all
+    answers of the batch, on all ranks: a mean of means would give the words of short sentences more
+    weight. Returns this rank's part of the batch's loss, and the norm of the gradient before
+    clipping, both still on the device."""
     device = next(model.parameters()).device
     mine = sum(part.count for part in parts)
     answers = ranks.sum(torch.tensor(mine, dtype=torch.float64, device=device)).clamp(min=1)
@@ -333,11 +331,9 @@ class SeedResult:
 
 
 class SeedRun:
-    """The run of a seed, in a folder or in memory; `start` steps are done.
-
-    A step is a function of the weights, the optimizer's moments and its own number, from which the
-    examples and dropout follow. So a run that was killed ends with the bits of one that was not.
-    """
+    """The run of a seed, in a folder or in memory; `start` steps are done. A step is a function of
+    the weights, the optimizer's moments and its own number, from which the examples and dropout
+    follow. So a run that was killed ends with the bits of one that was not."""
 
     def __init__(
         self, initial: InitialModel, data: TrainingData, evaluator: Evaluator, *,

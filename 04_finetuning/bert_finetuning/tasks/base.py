@@ -170,15 +170,11 @@ POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's ow
 @dataclass(frozen=True)
 class HeadConfig:
     """The labels in the order of their numbers; a single one names a number to be predicted. Heads
-    that answer with a span or a choice have none.
-
-    `pooling` says what stands for a whole text: the pooled [CLS], as in the paper, or the mean of
-    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None.
-    """
+    that answer with a span or a choice have none."""
 
     labels: tuple[str, ...] = ()
-    pooling: Pooling = "cls"
-    classifier_dropout: Dropout | None = None
+    pooling: Pooling = "cls"  # stands for a whole text, as in the paper; or the mean of its tokens
+    classifier_dropout: Dropout | None = None  # None: BERT's own (`hidden_dropout_prob`)
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) < len(self.labels):
@@ -258,12 +254,9 @@ class BertWithHead(nn.Module):
 
 
 def cross_entropy(
-    logits: Float[Tensor, "n classes"],
-    labels: Int[Tensor, "n"],
-    *,
-    ignored: int = IGNORED,
+    logits: Float[Tensor, "n classes"], labels: Int[Tensor, "n"], *, ignored: int = IGNORED,
     weights: Float[Tensor, "classes"] | None = None,
-) -> Float[Tensor, ""]:
+) -> Float[Tensor, ""]:  # fmt: skip
     """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
 
     Each loss is multiplied by the weight of its label, and the sum divided by the number of labels,

@@ -219,10 +219,8 @@ class Regression(TextTask):
         return [float(np.mean([example.label for example in train]))] * len(examples)
 
     def scorer(self, examples: TextExamples, predictions: Sequence[float]) -> Scorer:
-        """The metrics, and the root of the mean squared error in the numbers' own unit.
-
-        Correlations are 0 for a constant: only `rmse` tells how good the mean is as a guess.
-        """
+        """The metrics, and the root of the mean squared error in the numbers' own unit: it alone
+        tells how good the mean is as a guess, as correlations are 0 for a constant."""
         right = np.array([example.label for example in examples], np.float64)
         predicted = np.array(predictions, np.float64)
         correlations = column_scorer(self.metrics, right, predicted)

@@ -25,6 +25,7 @@ from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, Tensor
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
+ChoiceTokens = Int[Tensor, "batch choices seq"]
 ENDINGS = ("endings", "choices")  # a list of all,
 ENDING = re.compile(r"(ending|choice)\d+", re.ASCII | re.IGNORECASE)  # or a column for each
 
@@ -42,10 +43,7 @@ class BertForMultipleChoice(BertWithHead):
         self.classifier = nn.Linear(config.hidden_size, 1)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch choices seq"],
-        token_type_ids: Int[Tensor, "batch choices seq"],
-        attention_mask: Int[Tensor, "batch choices seq"],
+        self, input_ids: ChoiceTokens, token_type_ids: ChoiceTokens, attention_mask: ChoiceTokens
     ) -> Float[Tensor, "batch choices"]:
         pairs = [x.flatten(0, 1) for x in (input_ids, token_type_ids, attention_mask)]
         pooled = self.bert(*pairs).pooled  # (batch · choices, hidden)

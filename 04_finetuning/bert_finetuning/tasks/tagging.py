@@ -421,12 +421,10 @@ AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a nam
 
 
 def in_bio(sentences: Sequence[TaggedRow], tally: Tally) -> list[list[str]]:
-    """The tags of each sentence, those of names in BIO2, where every name begins with B.
-
-    BIO1 (B only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are
-    told apart by the tags that occur. Tags that are no names, parts of speech say, stay as they
-    are. Raises `UserError` with its place for a tag that fits none of these.
-    """
+    """The tags of each sentence, those of names in BIO2, where every name begins with B. BIO1 (B
+    only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are told
+    apart by the tags that occur. Tags that are no names, parts of speech say, stay as they are.
+    Raises `UserError` with its place for a tag that fits none of these."""
     each = [tags for _, _, tags in sentences]
     tags = Counter(chain.from_iterable(each))
     named = [tag for tag in tags if tag != "O"]

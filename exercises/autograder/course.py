@@ -209,9 +209,8 @@ def due_time(value: date) -> datetime:
     return value if value.tzinfo else value.astimezone()
 
 
-# Defaults of a student's own: with `variants = true` each student has a number, and from it follow
-# the defaults of a few arguments. A file that was passed on has another student's, so it fails the
-# checks that leave the argument out.
+# Defaults of a student's own (`variants = true`): a file that was passed on has another student's,
+# so it fails the checks that leave the argument out.
 
 
 def own_default(exercise: str) -> float:

@@ -293,8 +293,7 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
             "name": name,
             "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
             "max_score": sum(hundredths.values()) / 100,
-            "status": status([t["outcome"] for t in tests]),
-            "tests": tests,
+            "status": status([t["outcome"] for t in tests]), "tests": tests,
         })  # fmt: skip
     # Added in hundredths, so that no rounding creeps in.
     score, best = (sum(round(100 * exercise[key]) for exercise in exercises) / 100

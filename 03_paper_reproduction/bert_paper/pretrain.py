@@ -93,7 +93,6 @@ class PretrainSettings(RunSettings):
                 "--objective next-words: [CLS] stands first and sees no sentence, so there is no "
                 "sentence task to learn; add --sentence-task none"
             )
-
         if self.start_from is not None:
             folder = locate(self.start_from).folder
             refuse_what_is_settled(self, folder)

@@ -22,7 +22,6 @@ from bert_finetuning.data.rows import (
     Expected,
     Row,
     Table,
-    Tally,
     at_least_one,
     line_rows,
     open_rows,
@@ -290,7 +289,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 
     task, saved, out = predictor.task, predictor.saved, settings.out
     examples = read_labelled(settings.score, task, columns=parse_columns(settings.columns),
-                             by_place=saved.task in ("", *GLUE), tally=Tally())  # fmt: skip
+                             by_place=saved.task in ("", *GLUE))  # fmt: skip
     check_pairs(examples, saved)
     predictions = predictor.predict_alike(examples, progress="predicting")
     measured = Measured(settings.score, task, examples, predictions)

@@ -413,14 +413,14 @@ def test_the_check_for_machine_paths_catches(line):
 
 
 # The house may shrink: what a package holds today is the most that it may hold tomorrow. Lines are
-# rounded up to the next hundred; top-level modules and folders are what a reader sees first.
+# rounded up; top-level modules and folders are what a reader sees first.
 LARGEST = {
-    "bert_corpus": (3_475, 8), "bert_run": (2_765, 10), "bert_numpy": (1_600, 12),
-    "bert_lowlevel": (900, 7), "bert_paper": (2_440, 11), "bert_finetuning": (6_895, 11),
-    "autograder": (5_980, 11), "bert_experiments": (17_490, 16),
+    "bert_corpus": (3_180, 8), "bert_run": (2_515, 10), "bert_numpy": (1_600, 12),
+    "bert_lowlevel": (900, 7), "bert_paper": (2_315, 11), "bert_finetuning": (6_050, 10),
+    "autograder": (5_765, 11), "bert_experiments": (17_490, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
-MOST_FILES = {"bert_finetuning": 20}
+MOST_FILES = {"bert_finetuning": 19}
 
 
 @pytest.mark.parametrize("package", house_size.PACKAGES)

@@ -205,8 +205,8 @@ def test_no_two_passes_or_seeds_share_an_order(student):
                         f"got {rows}")  # fmt: skip
         return tuple(order)
 
-    # factor * seed + number meets within these for every factor up to 400.
-    wanted = [(seed, number) for seed in range(6) for number in range(80 if seed else 400)]
+    # So many that seeds of 20 bits meet by chance, too.
+    wanted = [(seed, number) for seed in range(6) for number in range(400)]
     wanted += [(0, number) for number in (500, 1000, 2000, 5000, 10_000)]
     found = {}
     for seed, number in wanted:

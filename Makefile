@@ -5,7 +5,7 @@
 PYTHON ?= python3
 
 # Packages come without compiled files (--no-compile): Python writes those it needs, once, unless it
-# is told not to. Compiled anew in each process, the tests would take half as long again.
+# is told not to. Then each process compiles them anew: grading one exercise takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv

@@ -59,8 +59,9 @@ class Worker:
                 return self._call(request)
         finally:
             _set_torch(ours)
-            given = [*request["args"], *request["kwargs"].values(), request.get("before")]
-            for folder in [*given[:-1], *leaves(given[-1])]:
+            # A folder is an argument by itself; corpora of many lists are not searched for one.
+            given = [*request["args"], *request["kwargs"].values(), *leaves(request.get("before"))]
+            for folder in given:
                 if isinstance(folder, Path):
                     shutil.rmtree(folder, ignore_errors=True)
 

@@ -608,10 +608,10 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
         records = read_metrics(outcome.folder.with_name(f"seed-{seed}") / METRICS_FILE)
         label = f"seed {seed}" + (", the best" if len(seeds) > 1 else "")
         look = {"label": label} if seed == best else {"alpha": 0.3}
-        for axes, (key, style, colour) in zip(panels, lines, strict=True):
+        for axes, (key, style, color) in zip(panels, lines, strict=True):
             found = [record for record in records if key in record]
             axes.plot([record["step"] for record in found], [record[key] for record in found],
-                      style, color=colour, **look)  # fmt: skip
+                      style, color=color, **look)  # fmt: skip
     losses, scores = panels
     if len(seeds) > 1:
         scores.plot([], [], ".-", color=HELD_OUT, alpha=0.3, label="the other seeds")
@@ -627,7 +627,7 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
 def draw_confusion(
     counts: Int[np.ndarray, "labels labels"], labels: Sequence[str], path: Path, *, title: str
 ) -> None:
-    """Rows are what is right, columns what was predicted; the colour is the share of the row."""
+    """Rows are what is right, columns what was predicted; the color is the share of the row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.62 * len(labels)
     picture, axes = picture_with_axes(

@@ -289,6 +289,12 @@ def undeclared(source: str, module: str) -> set[str]:
     }
 
 
+def test_level_1_needs_no_torch():
+    for path in packages()["bert_numpy"]:
+        found = imports(path.read_text(encoding="utf-8"), dotted_name(path))
+        assert not found & {"torch", "transformers"}, f"{path.relative_to(ROOT)}: NumPy alone"
+
+
 def test_a_room_imports_no_library_that_is_not_declared():
     for files in packages().values():
         for path in files:
@@ -306,7 +312,7 @@ def test_a_room_imports_no_library_that_is_not_declared():
     ],
 )
 def test_the_check_of_libraries_catches(source, found):
-    assert undeclared(source, "bert_numpy.board") == found
+    assert undeclared(source, "bert_numpy.model") == found
 
 
 LINES_OF_THE_SITE = 1_800  # of Python
@@ -415,9 +421,9 @@ def test_the_check_for_machine_paths_catches(line):
 # The house may shrink: what a package holds today is the most that it may hold tomorrow. Lines are
 # rounded up; top-level modules and folders are what a reader sees first.
 LARGEST = {
-    "bert_corpus": (3_180, 8), "bert_run": (2_515, 10), "bert_numpy": (1_600, 12),
+    "bert_corpus": (3_180, 8), "bert_run": (2_515, 10), "bert_numpy": (1_350, 11),
     "bert_lowlevel": (900, 7), "bert_paper": (2_315, 11), "bert_finetuning": (6_050, 10),
-    "autograder": (5_765, 11), "bert_experiments": (17_490, 16),
+    "autograder": (5_765, 11), "bert_experiments": (17_870, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 19}

@@ -12,7 +12,6 @@ masking.py     which tokens are hidden
 optimizer.py   BERT's Adam, clipping
 training.py    a step on all cores, the loop
 pretrain.py    the command
-board.py       every activation and gradient, beside torch's
 """
 
 from bert_run.cpu import keep_freed_memory

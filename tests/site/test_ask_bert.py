@@ -16,8 +16,8 @@ import pytest
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_corpus.wordpiece import basic_tokens, bert_tokenizer, load_tokenizer, wordpieces
+from bert_experiments.looking_inside.board import random_weights
 from bert_numpy.attention import split_heads
-from bert_numpy.board import random_weights
 from bert_numpy.encoder import Bert
 from bert_numpy.model import bert_forward, mlm_head_forward
 from bert_numpy.operations import linear_forward, softmax_forward

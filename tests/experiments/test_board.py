@@ -8,7 +8,8 @@ import pytest
 import torch
 import transformers
 
-from bert_numpy import board, encoder
+from bert_experiments.looking_inside import board
+from bert_numpy import encoder
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_run.config import BertConfig, parameter_shapes
 from bert_run.errors import UserError
@@ -79,7 +80,7 @@ def test_a_torch_model_of_another_kind_is_named():
 def test_the_command_prints_the_board_also_of_a_checkpoint(tmp_path):
     def run(*arguments: object) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-m", "bert_numpy.board", *map(str, arguments)],
+            [sys.executable, "-m", "bert_experiments.looking_inside.board", *map(str, arguments)],
             capture_output=True, text=True, encoding="utf-8", timeout=100,
         )  # fmt: skip
 

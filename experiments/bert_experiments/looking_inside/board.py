@@ -1,7 +1,7 @@
-"""The comparison board: every activation and gradient of ours beside torch's.
+"""The comparison board: every activation and gradient of NumPy's BERT beside torch's.
 
-    python -m bert_numpy.board                       random weights, 2 layers
-    python -m bert_numpy.board --checkpoint DIR      those of a BERT folder
+    python -m bert_experiments.looking_inside.board                    random weights, 2 layers
+    python -m bert_experiments.looking_inside.board --checkpoint DIR   those of a BERT folder
 
 In a notebook: `print(comparison_board(weights, config, batch))`.
 """
@@ -223,7 +223,7 @@ class BoardSettings:
 
 @command
 def main() -> None:
-    settings = tyro.cli(BoardSettings, prog="python -m bert_numpy.board")
+    settings = tyro.cli(BoardSettings, prog="python -m bert_experiments.looking_inside.board")
     if settings.checkpoint is None:
         config = BertConfig(vocab_size=211, hidden_size=24, num_hidden_layers=2,
                             num_attention_heads=3, intermediate_size=40,

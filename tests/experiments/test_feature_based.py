@@ -25,15 +25,15 @@ from bert_experiments.feature_based.bilstm import (
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
 from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
 from bert_experiments.feature_based.taggers import Bench, array_on_disk, chosen_features
-from bert_finetuning.checkpoint import init_from
-from bert_finetuning.data.load import TaskData, few_of
-from bert_finetuning.frozen_features import (
+from bert_experiments.feature_based.word_vectors import (
     Feature,
     LayerMix,
     WordVectors,
     features_of,
     word_vectors,
 )
+from bert_finetuning.checkpoint import init_from
+from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.classification import (

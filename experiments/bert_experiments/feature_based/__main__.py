@@ -21,11 +21,11 @@ from bert_experiments.feature_based.table_7 import (
     verdicts_of,
 )
 from bert_experiments.feature_based.taggers import Bench, chosen_features, measure
+from bert_experiments.feature_based.word_vectors import Feature
 from bert_experiments.report.figures import UNTRAINED, Figures
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.load import TaskData, load_files, load_named, places_of_few
 from bert_finetuning.finetune import fingerprint, fingerprint_of_start
-from bert_finetuning.frozen_features import Feature
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import Batch, BertConfig, Dropout, LearningRate, Width
 from bert_run.device import choose_device

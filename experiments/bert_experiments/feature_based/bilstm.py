@@ -17,7 +17,7 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from bert_finetuning.frozen_features import Feature, LayerMix, WordVectors
+from bert_experiments.feature_based.word_vectors import Feature, LayerMix, WordVectors
 from bert_finetuning.tasks.base import IGNORED, cross_entropy
 from bert_run.errors import UserError
 

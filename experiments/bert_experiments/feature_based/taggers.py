@@ -21,11 +21,16 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.table_7 import MEASURE
+from bert_experiments.feature_based.word_vectors import (
+    Feature,
+    WordVectors,
+    features_of,
+    word_vectors,
+)
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
 from bert_experiments.report.models import untrained
 from bert_finetuning.data.load import TaskData
 from bert_finetuning.data.rows import one_of
-from bert_finetuning.frozen_features import Feature, WordVectors, features_of, word_vectors
 from bert_finetuning.metrics import entity_scores
 from bert_finetuning.tasks.tagging import TaggedSentence
 from bert_paper.pretrained import Pretrained

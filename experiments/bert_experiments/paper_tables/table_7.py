@@ -12,6 +12,7 @@ from bert_experiments.feature_based.table_7 import (
     shallow_note,
     verdicts_of,
 )
+from bert_experiments.feature_based.word_vectors import features_of
 from bert_experiments.paper_tables.columns import (
     TITLES,
     Column,
@@ -29,7 +30,6 @@ from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettin
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results
 from bert_experiments.report.page import Page
-from bert_finetuning.frozen_features import features_of
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 

@@ -24,6 +24,7 @@ from bert_experiments.feature_based.__main__ import (
 from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.feature_based.taggers import Bench, measure, read
+from bert_experiments.feature_based.word_vectors import features_of
 from bert_experiments.paper_tables.columns import How, content_of
 from bert_experiments.report.figures import Results, kept_record, one_by_one, say, title_of
 from bert_experiments.report.models import untrained
@@ -38,7 +39,6 @@ from bert_finetuning.finetune import (
     identity,
     reading_files,
 )
-from bert_finetuning.frozen_features import features_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import choose_device, choose_precision

@@ -5,12 +5,8 @@ corpus.held_out                        # others, to measure on
 store = build_store(corpus, tokenizer, folder)
 """
 
-import bz2
-import gzip
 import hashlib
-import io
 import json
-import lzma
 import os
 import re
 import shutil
@@ -33,9 +29,11 @@ from tokenizers import Tokenizer
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError, is_of, parse_strictly, read_record, shown
 from bert_run.files import (
+    JSON_LINES,
     LEFTOVER,
+    PACKED,
+    LineReader,
     clear_leftovers,
-    decoded_lines,
     hold,
     put_in_place,
     refuse_pipe,
@@ -62,7 +60,7 @@ class Corpus:
     walk: Callable[[], Iterator[Document]]  # begins a new walk through them
     name: str
     fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
-    readers: "Sequence[LineReader]" = ()  # of its files, for progress bars
+    readers: Sequence[LineReader] = ()  # of its files, for progress bars
     hashes: Sequence[str] = ()  # the SHA-256 of each of its files
     n_documents: int | None = None  # None where it is not known in advance
     held_out: "Corpus | None" = None  # kept for measuring, beside the training documents
@@ -185,7 +183,7 @@ def corpus_path(name: str) -> Path:
     return path
 
 
-def _readers(path: Path) -> "list[LineReader]":
+def _readers(path: Path) -> list[LineReader]:
     if is_own_folder(path):
         raise UserError(
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
@@ -199,7 +197,7 @@ def _readers(path: Path) -> "list[LineReader]":
     return [LineReader(file) for file in files]
 
 
-def _documents_of(reader: "LineReader", split_sentences: bool | None) -> Iterator[Document]:
+def _documents_of(reader: LineReader, split_sentences: bool | None) -> Iterator[Document]:
     if kind_of(reader.path) == "json":
         return documents_from_rows(json_texts(reader), split_sentences)
     sample, lines = peek((line for _, line in reader), SAMPLE)
@@ -239,9 +237,8 @@ def _hash64(document: Document) -> int:
     return int.from_bytes(digest, "big")
 
 
-# Lines of text files, plain or packed.
+# The text of files: lines, or JSON objects with a field of text.
 
-JSON_LINES = (".jsonl", ".json", ".ndjson")
 TEXT = (".txt", ".text", ".md", ".rst", ".raw", ".tokens", ".train", ".valid", ".test")
 
 
@@ -279,43 +276,6 @@ def is_own_folder(folder: Path) -> bool:
     """Whether a folder is a run's, a model's, or that of token stores."""
     marks = ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json")
     return any((folder / mark).is_file() for mark in marks)
-
-
-def _unpack_zstandard(raw: io.BufferedIOBase) -> io.BufferedIOBase:
-    import pyarrow  # `datasets` brings it; unlike others, it notices a missing end
-
-    return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
-
-
-PACKED = {".gz": gzip.open, ".xz": lzma.open, ".zst": _unpack_zstandard, ".bz2": bz2.open}
-
-
-class LineReader:
-    """The lines of one file, plain or packed, again and again."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.size_bytes = os.path.getsize(path)
-        self.packed: io.BufferedReader | None = None  # of the last iteration
-
-    @property
-    def bytes_read(self) -> int:
-        """How far the last iteration has come."""
-        if self.packed is None:
-            return 0
-        return self.size_bytes if self.packed.closed else self.packed.raw.tell()
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Pairs of line number (from 1) and text."""
-        try:
-            with open(self.path, "rb", buffering=1 << 18) as self.packed:
-                unpack = PACKED.get(self.path.suffix.lower())
-                file = unpack(self.packed) if unpack else self.packed
-                yield from decoded_lines(file, str(self.path))
-        except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
-            if getattr(error, "errno", None) is not None:  # of the disk, and not of the content
-                raise
-            raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
 
 
 def json_texts(reader: LineReader) -> Iterator[str]:

@@ -12,16 +12,20 @@ runs/demo/                      is itself a `transformers` folder: the newest ch
         manifest.json                the step, the size and the SHA-256 of every file
 """
 
+import bz2
 import contextlib
+import gzip
 import hashlib
 import io
 import itertools
 import json
+import lzma
 import os
 import re
 import shlex
 import shutil
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -532,19 +536,57 @@ def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any
 
 # Lines of text.
 
+JSON_LINES = (".jsonl", ".json", ".ndjson")  # endings of files
 STANDARD_INPUT = "standard input"
 LONGEST_LINE = 1 << 26  # bytes; more would be no text, and /dev/zero has no end
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
-    """The number (from 1) and the text of every line of a file, or of standard input for None, as
-    they arrive, without line ends and a byte order mark. A `UserError` if it is not UTF-8 text."""
+    """The number (from 1) and the text of every line of a file, plain or packed, or of standard
+    input for None, as they arrive, without line ends and a byte order mark. A `UserError` if it is
+    not UTF-8 text."""
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return
-    with open(path, "rb") as file:
-        yield from decoded_lines(file, str(path))
+    yield from LineReader(path)
+
+
+def unpack_zstandard(raw: io.BufferedIOBase) -> io.BufferedIOBase:
+    import pyarrow  # `datasets` brings it; unlike others, it notices a missing end
+
+    return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
+
+
+PACKED = {".gz": gzip.open, ".xz": lzma.open, ".zst": unpack_zstandard, ".bz2": bz2.open}
+
+
+class LineReader:
+    """The lines of one file, plain or packed, again and again."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.size_bytes = os.path.getsize(path)
+        self.packed: io.BufferedReader | None = None  # of the last iteration
+
+    @property
+    def bytes_read(self) -> int:
+        """How far the last iteration has come."""
+        if self.packed is None:
+            return 0
+        return self.size_bytes if self.packed.closed else self.packed.raw.tell()
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Pairs of line number (from 1) and text."""
+        try:
+            with open(self.path, "rb", buffering=1 << 18) as self.packed:
+                unpack = PACKED.get(self.path.suffix.lower())
+                file = unpack(self.packed) if unpack else self.packed
+                yield from decoded_lines(file, str(self.path))
+        except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
+            if getattr(error, "errno", None) is not None:  # of the disk, and not of the content
+                raise
+            raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
 
 
 def decoded_lines(file: io.BufferedIOBase, name: str) -> Iterator[tuple[int, str]]:

@@ -1,6 +1,8 @@
 """One reader of lines for files and standard input: what `wc -l` counts, and UTF-8 alone."""
 
+import gzip
 import io
+import lzma
 import os
 import sys
 import threading
@@ -9,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bert_corpus.store import LineReader
+from bert_corpus.store import open_corpus
 from bert_run import files
 from bert_run.errors import UserError
 from bert_run.files import text_lines
@@ -74,8 +76,18 @@ def test_a_corpus_refuses_the_same_bytes_in_the_same_words(tmp_path):
         with pytest.raises(UserError) as here:
             list(text_lines(path))
         with pytest.raises(UserError) as there:
-            list(LineReader(path))
+            list(open_corpus(str(path)))
         assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_a_packed_file_has_the_lines_of_the_plain_one(tmp_path, ending, pack):
+    path = tmp_path / f"texts.txt{ending}"
+    path.write_bytes(pack("é\n\nb".encode()))
+    assert list(text_lines(path)) == [(1, "é"), (2, ""), (3, "b")]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(UserError, match="damaged archive"):
+        list(text_lines(path))
 
 
 def test_a_pipe_is_read_as_it_arrives(tmp_path):

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_corpus.store import PACKED
 from bert_finetuning.data.rows import (
     TEXTS,
     USUAL,
@@ -38,7 +37,7 @@ from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import PAIR, Example, Features, HeadConfig, Task
 from bert_finetuning.tasks.classification import TextExample
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
+from bert_run.files import PACKED, write_atomically
 
 AnyExample = TypeVar("AnyExample", bound=Example)
 SAMPLE = 100  # rows whose labels tell the type of a task

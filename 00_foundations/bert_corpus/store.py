@@ -35,6 +35,7 @@ from bert_run.files import (
     LineReader,
     clear_leftovers,
     hold,
+    named_where_full,
     put_in_place,
     refuse_pipe,
     sha256,
@@ -683,7 +684,8 @@ class StoreWriter:
 
     def append(self, name: str, values: np.ndarray) -> None:
         data = values.astype(self.types[name]).tobytes()
-        self.files[name].write(data)
+        with named_where_full(self.place):
+            self.files[name].write(data)
         size, checksum = self.progress["files"][name]
         self.progress["files"][name] = [size + len(data), zlib.crc32(data, checksum)]
 
@@ -707,9 +709,10 @@ class StoreWriter:
         self.progress["documents"] += len(sizes)
 
     def flush(self) -> None:
-        for file in self.files.values():
-            file.flush()
-            os.fsync(file.fileno())
+        with named_where_full(self.place):
+            for file in self.files.values():
+                file.flush()
+                os.fsync(file.fileno())
 
     def make_safe(self) -> None:
         """Put everything on the disk, and note how much there is."""

@@ -35,6 +35,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 SAME_COMMAND = "then call the same command again"
 ADVICE = {
     (errno.ENOSPC, errno.EDQUOT): f"free some space, {SAME_COMMAND}",
+    (errno.EFBIG,): f"raise the limit of a file's size (ulimit -f), {SAME_COMMAND}",
     (errno.EACCES, errno.EPERM, errno.EROFS): "check its permissions, or choose another place",
     (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP): "check the path",
     (errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG): "choose another name",

@@ -14,6 +14,7 @@ runs/demo/                      is itself a `transformers` folder: the newest ch
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
@@ -47,13 +48,28 @@ def flush_to_disk(path: Path) -> None:
 
 
 @contextmanager
+def named_where_full(path: Path) -> Iterator[None]:
+    """Name the file that cannot grow: an error of a file that is open does not."""
+    try:
+        yield
+    except OSError as error:
+        if " requested and " in str(error):  # NumPy's words; it does not say why
+            raise UserError(f"{path} could not be written whole ({error}): free some space, or "
+                            "raise the limit of a file's size (ulimit -f)") from None  # fmt: skip
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) and not error.filename:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def write_whole(path: Path) -> Iterator[BinaryIO]:
     """A file to write bytes to; `path` holds what it held before until all of them are there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(beside, "wb") as file:
-            yield file
-        flush_to_disk(beside)
+        with named_where_full(path):
+            with open(beside, "wb") as file:
+                yield file
+            flush_to_disk(beside)
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from bert_run.config import RunSettings
 from bert_run.errors import Diverged, UserError, parse_object, wrong_field
-from bert_run.files import write_atomically
+from bert_run.files import named_where_full, write_atomically
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
 
@@ -136,7 +136,7 @@ class MetricsLog:
     def append(self, record: Record) -> None:
         """Raises `Diverged` for a number that is not finite: JSON has no such numbers."""
         refuse_divergence(**record)
-        with open(self.path, "a", encoding="utf-8") as file:
+        with named_where_full(self.path), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
 

@@ -40,6 +40,7 @@ def answer(capsys, error: BaseException) -> str:
         (errno.EISDIR, "check the path"),
         (errno.EROFS, "choose another place"),
         (errno.EMFILE, "ulimit -n"),
+        (errno.EFBIG, "ulimit -f"),
         (errno.EXDEV, "call the same command again"),
     ],
 )

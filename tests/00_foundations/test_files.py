@@ -1,12 +1,17 @@
 """Files are never half-written, and a mistake of the user is one line."""
 
+import contextlib
 import errno
 import hashlib
 import os
 import re
+import resource
+import signal
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bert_run import commands, files
@@ -20,6 +25,7 @@ from bert_run.files import (
     write_atomically,
     write_whole,
 )
+from bert_run.training_loop import MetricsLog
 
 
 def fails_with(number: int):
@@ -50,6 +56,37 @@ def test_a_full_disk_keeps_the_old_content_and_leaves_no_part(step, tmp_path, mo
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file"]
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """The system refuses to let a file grow further: so does a full disk, and a quota."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("write", [
+    lambda path: write_atomically(path, "x" * 5_000),
+    lambda path: MetricsLog(path).append(dict.fromkeys(map(str, range(999)), 1.0) | {"step": 1}),
+])  # fmt: skip
+def test_a_file_that_cannot_grow_is_named(write, tmp_path):
+    with files_of_at_most(1_000), pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as refused:
+        write(tmp_path / "file")
+    assert refused.value.filename == str(tmp_path / "file")
+
+
+def test_vectors_that_do_not_fit_on_the_disk_are_one_line_and_no_file(tmp_path):
+    path = tmp_path / "vectors.npy"
+    refused = pytest.raises(UserError, match="npy could not be written")
+    with files_of_at_most(1_000), refused, write_whole(path) as file:
+        np.save(file, np.ones(5_000))
+    assert names(tmp_path) == []
 
 
 def test_a_writer_that_stops_half_way_keeps_the_old_content(tmp_path):

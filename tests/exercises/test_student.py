@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import textwrap
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -307,6 +309,16 @@ def test_what_seems_slow_on_a_busy_machine_is_measured_again(measured, is_slow):
             checks.not_slower(Measured(), loop=lambda: sum(range(10_000)))
     else:
         checks.not_slower(Measured(), loop=lambda: sum(range(10_000)))
+
+
+@pytest.mark.parametrize(("times_as_slow", "rounds"), [(3, checks.SPEED_ROUNDS), (5, 2)])
+def test_what_is_far_too_slow_is_measured_twice_alone(times_as_slow, rounds, monkeypatch):
+    monkeypatch.setattr(checks, "time", SimpleNamespace(process_time=count().__next__))
+    asked = []  # the loop takes a second of this clock
+    answer = SimpleNamespace(name="answer", seconds=lambda: asked.append(1) or times_as_slow)
+    with pytest.raises(CheckFailed, match=f"{times_as_slow}.0 times as long as a plain loop"):
+        checks.not_slower(answer, loop=lambda: None)
+    assert len(asked) == 3 * rounds
 
 
 def test_a_setting_that_is_put_back_is_no_change(student):

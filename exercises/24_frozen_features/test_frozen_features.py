@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from autograder import checks, sweep
-from bert_finetuning import frozen_features
+from bert_experiments.feature_based.word_vectors import LayerMix, features_of
 
-NAMES = list(frozen_features.features_of(12))
+NAMES = list(features_of(12))
 WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
 
 
@@ -35,7 +35,7 @@ def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
     if not feature.startswith("weighted"):
         return None
     generator = checks.generator(seed)
-    count = len(frozen_features.features_of(layers)[feature].layers)
+    count = len(features_of(layers)[feature].layers)
     weights = torch.randn(count, generator=generator, dtype=torch.float64)
     return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
 
@@ -49,9 +49,9 @@ def pieces(states, starts):
 
 
 def right_features(states, starts, name, mix=None):
-    known = frozen_features.features_of(len(states) - 1)[name]
+    known = features_of(len(states) - 1)[name]
     vectors = torch.stack([pieces(states[i], starts) for i in known.layers], dim=2)
-    module = frozen_features.LayerMix(known)
+    module = LayerMix(known)
     return torch.func.functional_call(module, mix or {}, (vectors,))
 
 
@@ -74,7 +74,7 @@ def test_each_feature_reads_its_layers(student):
         for name in NAMES:
             key = f"{name}, {layers} layers"
             outs[key] = student.layers_of(name, layers)
-            right = rights[key] = list(frozen_features.features_of(layers)[name].layers)
+            right = rights[key] = list(features_of(layers)[name].layers)
             is_four = name.endswith("-4")
             shift[key] = right if name == "embeddings" else [i - 1 for i in right]
             five[key] = list(range(max(1, layers - 4), layers + 1)) if is_four else right
@@ -171,7 +171,7 @@ def mixed(states, starts, layers, how="sum", shares=None):
 
 
 def feature_mistakes(states, starts, name, mix):
-    layers = list(frozen_features.features_of(len(states) - 1)[name].layers)
+    layers = list(features_of(len(states) - 1)[name].layers)
     given, top = (states, starts), len(states) - 1
     if name.startswith("concat"):
         return {
@@ -246,7 +246,7 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                         "the mix: its gradient is 0 · inf": lambda out: True})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         more, at = case(6, 2, 7, 3)
-        for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:
+        for layer in {*range(7)} - {*features_of(6)[name].layers}:
             more[layer].fill_(torch.inf)
         mix = mix_for(name, 6)
         out = student.word_features(more, at, feature=name, mix=mix)
@@ -364,7 +364,7 @@ def test_models_and_batches_of_any_size(student):
         states = [scale * state for state in states]
         starts = torch.from_numpy(draw.rng.integers(-1, seq, (batch, draw.size())))
         starts[-1, -1], starts[0, 0] = seq - 1, 0
-        known = frozen_features.features_of(layers)
+        known = features_of(layers)
         of = f"(layers, batch, seq, hidden) {layers, batch, seq, hidden}"
         given = sweep.laid_out((states, starts), number)
         sweep.same(

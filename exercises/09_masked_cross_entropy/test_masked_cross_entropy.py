@@ -457,7 +457,30 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
 
 
+def check_that_numbers_in_another_shape_are_other_numbers(student):
+    """Calls one after the other whose arrays hold the same numbers."""
+    logits, labels, weights = case((4, 3, 6), seed=14)
+    for slots in ((4, 3), (12,), (2, 6), (1, 3, 4)):
+        inputs = logits.reshape(*slots, 6), labels.reshape(slots), weights.reshape(slots)
+        both_are_right(student, inputs, of=f" of the same numbers for slots {slots}")
+    inputs = logits.reshape(24, 3), np.tile(labels.ravel(), 2) % 3, np.tile(weights.ravel(), 2)
+    both_are_right(student, inputs, of=" of the same logits for 3 classes, not 6")
+
+
 def test_nothing_is_left_behind(student):
-    inputs = case((2, 4, 5))
+    check_that_numbers_in_another_shape_are_other_numbers(student)
+    logits, labels, weights = inputs = case((2, 4, 5))
     checks.leaves_no_trace(student.masked_cross_entropy_forward, *inputs)
     checks.leaves_no_trace(student.masked_cross_entropy_backward, 0.7, *inputs)
+    # Before the backward the same arrays hold other values in a forward: last the logits alone.
+    forward = ("masked_cross_entropy_forward", (),
+               {"weights": weights, "labels": labels, "logits": logits})  # fmt: skip
+    gradient = student.masked_cross_entropy_backward.trace(0.7, *inputs, before=forward).value
+    checks.same(gradient, gradient_of(0.7, *inputs),
+                of="the gradient after a forward in which the same arrays held other values",
+                mistakes={"what the forward has computed is found again by the array, not by what "
+                          "it holds": lambda out: True})  # fmt: skip
+    logits, labels, weights = case((2, 3, 5))
+    without = logits, labels, 0 * weights
+    checks.leaves_no_trace(student.masked_cross_entropy_forward, *without)
+    checks.leaves_no_trace(student.masked_cross_entropy_backward, 0.7, *without)

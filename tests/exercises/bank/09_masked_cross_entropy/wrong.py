@@ -210,4 +210,110 @@ WRONG = {
         ],
         "the classes are counted in the type of the labels",
     ),
+    "the softmax of the forward is found again by its array": (
+        [
+            (
+                "    surprise = np.log(np.exp(shifted).sum(axis=-1)) - right  #",
+                "    exp = np.exp(shifted)\n"
+                "    PROBS.clear()\n"
+                "    PROBS[id(logits)] = logits, exp / exp.sum(axis=-1, keepdims=True)\n"
+                "    surprise = np.log(exp.sum(axis=-1)) - right  #",
+            ),
+            (
+                "    exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+                "    probs = exp / exp.sum(axis=-1, keepdims=True)\n",
+                "    if id(logits) in PROBS:\n"
+                "        probs = PROBS[id(logits)][1]\n"
+                "    else:\n"
+                "        exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+                "        probs = exp / exp.sum(axis=-1, keepdims=True)\n",
+            ),
+            (
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+                "PROBS = {}\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+            ),
+        ],
+        "what the forward has computed is found again by the array",
+    ),
+    "the softmax is kept without its number of classes": (
+        [
+            (
+                "    exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+                "    probs = exp / exp.sum(axis=-1, keepdims=True)\n",
+                "    key = logits.tobytes(), logits.dtype\n"
+                "    if key not in PROBS:\n"
+                "        exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+                "        PROBS[key] = exp / exp.sum(axis=-1, keepdims=True)\n"
+                "    probs = PROBS[key].reshape(logits.shape)\n",
+            ),
+            (
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+                "PROBS = {}\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+            ),
+        ],
+        None,
+    ),
+    "the gradient is kept without its shape": (
+        [
+            (
+                "    return ((probs - is_label) * scale[..., None]).astype(logits.dtype)\n",
+                "    key = (dloss, logits.dtype.str, logits.tobytes(), labels.tobytes(), "
+                "weights.tobytes())\n"
+                "    if key not in LAST:\n"
+                "        LAST.clear()\n"
+                "        LAST[key] = ((probs - is_label) * scale[..., "
+                "None]).astype(logits.dtype)\n"
+                "    return LAST[key].copy()\n",
+            ),
+            (
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+                "LAST = {}\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+            ),
+        ],
+        "expected shape (12, 6)",
+    ),
+    "the zeros of a batch without weight are kept": (
+        [
+            (
+                "        return np.zeros_like(logits)\n",
+                "        key = logits.shape, logits.dtype\n"
+                "        return ZEROS.setdefault(key, np.zeros_like(logits))\n",
+            ),
+            (
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+                "ZEROS = {}\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "# Wrong answers that are common:\n",
+            ),
+        ],
+        "it is kept (lru_cache, a global)",
+    ),
+    "the logits of a batch without weight become its gradient": (
+        [
+            (
+                "        return np.zeros_like(logits)\n",
+                "        logits[...] = 0\n"
+                "        return logits\n",
+            ),
+        ],
+        "changed its input in place",
+    ),
 }  # fmt: skip

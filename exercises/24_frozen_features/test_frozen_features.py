@@ -4,9 +4,24 @@ import pytest
 import torch
 
 from autograder import checks, sweep
-from bert_experiments.feature_based.word_vectors import LayerMix, features_of
 
-NAMES = list(features_of(12))
+
+def layers_read(layers):
+    """The table of the page, for a model of so many layers."""
+    last_four, every = [*range(max(1, layers - 3), layers + 1)], [*range(1, layers + 1)]
+    return {
+        "embeddings": [0],
+        "second-to-last": [layers - 1],
+        "last": [layers],
+        "sum-last-4": last_four,
+        "weighted-sum-last-4": last_four,
+        "concat-last-4": last_four,
+        "sum-all": every,
+        "weighted-sum-all": every,
+    }
+
+
+NAMES = list(layers_read(12))
 WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
 
 
@@ -35,7 +50,7 @@ def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
     if not feature.startswith("weighted"):
         return None
     generator = checks.generator(seed)
-    count = len(features_of(layers)[feature].layers)
+    count = len(layers_read(layers)[feature])
     weights = torch.randn(count, generator=generator, dtype=torch.float64)
     return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
 
@@ -49,10 +64,13 @@ def pieces(states, starts):
 
 
 def right_features(states, starts, name, mix=None):
-    known = features_of(len(states) - 1)[name]
-    vectors = torch.stack([pieces(states[i], starts) for i in known.layers], dim=2)
-    module = LayerMix(known)
-    return torch.func.functional_call(module, mix or {}, (vectors,))
+    read = layers_read(len(states) - 1)[name]
+    vectors = torch.stack([pieces(states[i], starts) for i in read], dim=2)
+    if name.startswith("concat"):
+        return vectors.flatten(2)
+    if not mix:
+        return vectors.sum(dim=2)
+    return torch.einsum("bwlh,l->bwh", vectors, mix["scale"] * mix["weights"].softmax(dim=0))
 
 
 @pytest.mark.hint(1)
@@ -74,7 +92,7 @@ def test_each_feature_reads_its_layers(student):
         for name in NAMES:
             key = f"{name}, {layers} layers"
             outs[key] = student.layers_of(name, layers)
-            right = rights[key] = list(features_of(layers)[name].layers)
+            right = rights[key] = layers_read(layers)[name]
             is_four = name.endswith("-4")
             shift[key] = right if name == "embeddings" else [i - 1 for i in right]
             five[key] = list(range(max(1, layers - 4), layers + 1)) if is_four else right
@@ -171,7 +189,7 @@ def mixed(states, starts, layers, how="sum", shares=None):
 
 
 def feature_mistakes(states, starts, name, mix):
-    layers = list(features_of(len(states) - 1)[name].layers)
+    layers = layers_read(len(states) - 1)[name]
     given, top = (states, starts), len(states) - 1
     if name.startswith("concat"):
         return {
@@ -246,7 +264,7 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                         "the mix: its gradient is 0 · inf": lambda out: True})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         more, at = case(6, 2, 7, 3)
-        for layer in {*range(7)} - {*features_of(6)[name].layers}:
+        for layer in {*range(7)} - {*layers_read(6)[name]}:
             more[layer].fill_(torch.inf)
         mix = mix_for(name, 6)
         out = student.word_features(more, at, feature=name, mix=mix)
@@ -364,7 +382,7 @@ def test_models_and_batches_of_any_size(student):
         states = [scale * state for state in states]
         starts = torch.from_numpy(draw.rng.integers(-1, seq, (batch, draw.size())))
         starts[-1, -1], starts[0, 0] = seq - 1, 0
-        known = features_of(layers)
+        known = layers_read(layers)
         of = f"(layers, batch, seq, hidden) {layers, batch, seq, hidden}"
         given = sweep.laid_out((states, starts), number)
         sweep.same(
@@ -375,7 +393,7 @@ def test_models_and_batches_of_any_size(student):
         for name in known:
             checks.same(
                 student.layers_of(name, layers),
-                list(known[name].layers),
+                known[name],
                 of=f"the layers of {name} in a model of {layers}",
             )
             mix = mix_for(name, layers, dtype=dtype)

@@ -24,6 +24,11 @@ CUT = {
     )
 }
 
+OTHERS = (
+    "a weight of another name is read, where the dict has it: those at the top of the starter "
+    "are all that is read"
+)
+
 
 def case(batch, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
     """States, ids (0 and the last one among them), positions of which some repeat, and weights."""
@@ -55,7 +60,16 @@ def others(weights):
         DECODER: (vocab, hidden),
         "cls.predictions.decoder.bias": (vocab,),
         "bert.embeddings.position_embeddings.weight": (512, hidden),
+        "bert.embeddings.token_type_embeddings.weight": (2, hidden),
         "bert.embeddings.LayerNorm.weight": (hidden,),
+        "bert.embeddings.LayerNorm.bias": (hidden,),
+        "bert.embeddings.LayerNorm.gamma": (hidden,),
+        "bert.embeddings.LayerNorm.beta": (hidden,),
+        f"{NORM}.gamma": (hidden,),
+        f"{NORM}.beta": (hidden,),
+        f"{DENSE}.kernel": (hidden, hidden),
+        "cls.predictions.output_bias": (vocab,),
+        "cls.seq_relationship.weight": (2, hidden),
     }
     return {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
             for name, shape in shapes.items()}  # fmt: skip
@@ -200,6 +214,7 @@ def test_the_head_names_words_with_their_own_vectors(student):
         mistakes={
             "the words are named with cls.predictions.decoder.weight: E, the word embeddings, is "
             "the matrix": head(states, positions, weights | {WORDS: more[DECODER]}),
+            OTHERS: lambda out: True,
         },
     )
     for scale in (1e-5, 1e5):
@@ -322,6 +337,12 @@ def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
                     **CUT,
                 },
             )
+        checks.same(
+            student.read_and_name(ids, positions, weights | others(weights)),
+            right,
+            of="the logits of the smallest BERT where `weights` holds other names, too",
+            mistakes={OTHERS: lambda out: True},
+        )
 
 
 def read_once(ids, positions, weights, upstream):
@@ -388,7 +409,8 @@ def test_the_example_of_the_page(student):
 
 
 def test_types_stay_and_gaps_in_memory_do_no_harm(student):
-    for dtype in (torch.float32, torch.float64):
+    # In float32 a layer norm of four numbers that are nearly alike enlarges their rounding.
+    for dtype, tolerance in ((torch.float32, 3e-4), (torch.float64, 1e-10)):
         states, _, positions, weights = case(2, 6, 4, 8, 10, dtype=dtype, seed=13)
         halves = {name: w[:, ::2] if w.ndim == 2 and name != f"{DENSE}.weight" else w
                   for name, w in weights.items()}  # fmt: skip
@@ -397,7 +419,7 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
         for inputs in ((states, positions, weights), (states[..., ::2], positions[:, ::2], halves)):
             checks.same(
                 student.word_logits(*inputs), right_logits(*inputs), of="the logits",
-                mistakes={"the type is not that of the states": (
+                tolerance=tolerance, mistakes={"the type is not that of the states": (
                     lambda out, dtype=dtype: out.dtype != dtype)},
             )  # fmt: skip
 

@@ -173,6 +173,33 @@ WRONG = {
                    '    return F.linear(x, decoder, weights["cls.predictions.bias"])')],
         "the words are named with cls.predictions.decoder.weight",
     ),
+    "gamma and beta, where the dict has them": (
+        [('scale, shift = weights[f"{head}.LayerNorm.weight"], weights[f"{head}.LayerNorm.bias"]',
+          'norm = f"{head}.LayerNorm"\n'
+          '    scale = weights.get(f"{norm}.gamma", weights[f"{norm}.weight"])\n'
+          '    shift = weights.get(f"{norm}.beta", weights[f"{norm}.bias"])')],
+        "a weight of another name is read",
+    ),
+    "the segment of A, where the dict has one": (
+        [(READ, READ + "\n"
+          '    types = weights.get("bert.embeddings.token_type_embeddings.weight")\n'
+          "    states = states if types is None else states + types[0]")],
+        "a weight of another name is read",
+    ),
+    "the embeddings' layer norm, where the dict has one": (
+        [(READ, READ + "\n"
+          '    norm = "bert.embeddings.LayerNorm"\n'
+          '    if f"{norm}.weight" in weights:\n'
+          '        scale, shift = weights[f"{norm}.weight"], weights[f"{norm}.bias"]\n'
+          "        states = F.layer_norm(states, scale.shape, scale, shift, 1e-12)")],
+        "a weight of another name is read",
+    ),
+    "the decoder's bias, where the dict has one": (
+        [(DECODER, 'bias = weights.get("cls.predictions.decoder.bias", '
+                   'weights["cls.predictions.bias"])\n'
+                   "    return F.linear(x, weights[WORDS], bias)")],
+        "a weight of another name is read",
+    ),
     "variance from the squares": (
         [(NORM, "mean = x.mean(-1, keepdim=True)\n"
                 "    variance = (x * x).mean(-1, keepdim=True) - mean * mean\n"

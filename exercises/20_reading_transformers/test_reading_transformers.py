@@ -64,6 +64,38 @@ def fused(weights):
     return found
 
 
+def in_any_names(weights, rng, *, words_under=(WORDS,)):
+    """The same, each array under a name drawn from all that the table has for it; and the word
+    embeddings under the names `words_under`."""
+    arrays = fused(weights)
+    for name in [n for n in arrays if "Wqkv" in n and rng.random() < 0.4]:
+        parts = np.split(arrays.pop(name), 3)
+        arrays |= {
+            name.replace("Wqkv", role): part for role, part in zip(ROLES, parts, strict=True)
+        }
+    words = arrays.pop(WORDS)
+    arrays |= dict.fromkeys(words_under, words)
+    if rng.random() < 0.5:
+        arrays["cls.predictions.decoder.bias"] = arrays.pop(BIAS)
+    return dict(in_any_name(name, array, rng) for name, array in arrays.items())
+
+
+def in_any_name(name, array, rng):
+    if rng.random() < 0.5:
+        if name == DECODER and rng.random() < 0.5:
+            return "cls/predictions/decoder/output_weights", array
+        (name, array), *_ = [
+            entry for entry in as_tensorflow({name: array}).items() if entry[0] != "global_step"
+        ]
+        return (name.removeprefix("bert/") if rng.random() < 0.3 else name), array
+    name = as_old(name) if rng.random() < 0.5 else name
+    if name.endswith("_embeddings.weight") and rng.random() < 0.5:
+        name = name.removesuffix(".weight")
+    name = name.removeprefix("bert.") if rng.random() < 0.5 else name
+    wrappers = rng.choice(["module.", "_orig_mod."], rng.integers(5))
+    return "".join(wrappers.tolist()) + name, array
+
+
 def as_saved(weights):
     """As transformers saves it, the shared arrays under both of their names."""
     return {"bert.embeddings.position_ids": np.array([[0, 1, 2, 3, 4]]), **weights,
@@ -321,6 +353,15 @@ def test_shared_arrays_may_stand_under_either_name(student):
             "`unexpected` lacks a decoder that differs from the word embeddings: compare them": (
                 lambda out: out == [*more]),
         })  # fmt: skip
+    tied = as_tensorflow(weights | {DECODER: weights[WORDS]})
+    alone = {name: array for name, array in tied.items() if "word_embeddings" not in name}
+    for arrays, of in ((tied, "decoder/kernel"), (alone, "decoder/kernel, without embeddings")):
+        compare(student.read_checkpoint(arrays, SMALL), weights, of=f"a file with {of}", mistakes={
+            "decoder/kernel is (H, V): transpose it before you take it for the word embeddings": (
+                lambda out: WORDS not in out),
+            "`unexpected` has decoder/kernel, which is (H, V): transpose it before you compare it":
+                lambda out: bool(out),
+        })  # fmt: skip
     larger = np.ones((9, 4), np.float32)
     taken = {"the decoder is taken where the word embeddings have another shape: they are there": (
         lambda out: WORDS in out)}  # fmt: skip
@@ -376,6 +417,11 @@ def test_fused_matrices_are_taken_apart(student):
         }
         compare(student.read_checkpoint(wrapped, config), weights, of="a wrapped file with Wqkv",
                 mistakes=named)  # fmt: skip
+    six = SMALL | {"hidden_size": 6}  # of which a third is a whole number
+    compare(student.read_checkpoint(as_tensorflow(fused(weights_of(six))), six), weights_of(six),
+            of="a checkpoint of TensorFlow with Wqkv/kernel", mistakes={
+                "Wqkv/kernel is (H, 3H): transpose it before you cut it": absent(".self.query")}
+            )  # fmt: skip
     weights, deeper = weights_of(), fused(weights_of(SMALL | {"num_hidden_layers": 3}))
     more = [name for name in deeper if ".layer.2." in name]
     compare(student.read_checkpoint(deeper, SMALL), {n: w for n, w in weights_of(
@@ -591,6 +637,20 @@ def test_checkpoints_of_any_size(student):
             unexpected=list(extra),
             wrong_shape=sorted(wrong, key=in_order.index),
             of=f"a file of {len(given)} {dtype} arrays in any order",
+        )
+    for number in range(9):
+        size = 3 + number
+        config = DEEP | {"num_hidden_layers": size, "hidden_size": size, "vocab_size": 15 - size}
+        weights = weights_of(config, seed=30 + number)
+        under = ((WORDS,), (DECODER,), (WORDS, DECODER))[number % 3]
+        given = in_any_names(weights, rng, words_under=under)
+        given |= {"module.head.kernel_scale": np.ones(3), "optimizer/global_step": np.array(3)}
+        given = {str(n): given[str(n)] for n in rng.permutation(list(given))}
+        compare(
+            student.read_checkpoint(given, config),
+            weights,
+            unexpected=["module.head.kernel_scale"],
+            of=f"a file whose arrays have names of all kinds, hidden size {size}",
         )
 
 

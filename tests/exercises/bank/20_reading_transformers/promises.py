@@ -26,7 +26,8 @@ PROMISES = {
     "| `cls.predictions.decoder.bias` | `cls.predictions.bias` |": NAMES + SHARED,
     "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7`. A "
     "name without a slash keeps its `layer_7`.": NAMES + TENSORFLOW,
-    "weight, and the matrix is (in, out): transpose it": TENSORFLOW,
+    "weight, and the matrix is (in, out): transpose it before anything else is done with it (a "
+    "`…/Wqkv/kernel`, or `cls/predictions/decoder/kernel`, too)": TENSORFLOW + FUSED + SHARED,
     "weight as it is (out, in), bias": NAMES + TENSORFLOW,
     "| `…_embeddings` at the end, in a name with dots too | `….weight`, as it is |": (
         NAMES + TENSORFLOW

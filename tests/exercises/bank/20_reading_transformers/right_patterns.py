@@ -27,6 +27,7 @@ def common_name(name):
 def read_checkpoint(arrays, config):
     shapes = parameter_shapes(config)
     renamed, used = {}, set()
+    arrays = {n: np.swapaxes(a, 0, 1) if n.endswith("/kernel") else a for n, a in arrays.items()}
     for name in arrays:
         renamed.setdefault(common_name(name), name)
 
@@ -34,7 +35,7 @@ def read_checkpoint(arrays, config):
         if wanted in renamed:
             name = renamed[wanted]
             used.update(n for n in arrays if common_name(n) == wanted)
-            return np.swapaxes(arrays[name], 0, 1) if name.endswith("kernel") else arrays[name]
+            return arrays[name]
         role = re.search(r"\.self\.(query|key|value)\.", wanted)
         if role:
             name = renamed.get(wanted.replace(role[1], "Wqkv"))

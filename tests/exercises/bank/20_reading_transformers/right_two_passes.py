@@ -6,7 +6,7 @@ import numpy as np
 def pieces(name, array):
     ours = common_name(name)
     if name.endswith("kernel"):
-        return [(ours, array.transpose())]
+        array = array.transpose()
     if "Wqkv" in ours:
         size = array.shape[0] // 3
         return [
@@ -25,7 +25,7 @@ def read_checkpoint(arrays, config):
             continue
         for ours, piece in pieces(name, array):
             if ours == "cls.predictions.decoder.weight":
-                decoder = name
+                decoder, tied = name, piece
             elif ours not in shapes:
                 unexpected += [] if name in unexpected else [name]
             elif piece.shape != shapes[ours]:
@@ -35,11 +35,11 @@ def read_checkpoint(arrays, config):
     words = "bert.embeddings.word_embeddings.weight"
     if decoder is not None:
         written = [array for name, array in arrays.items() if common_name(name) == words]
-        if not written and arrays[decoder].shape == shapes[words]:
-            weights[words] = arrays[decoder]
+        if not written and tied.shape == shapes[words]:
+            weights[words] = tied
         elif not written:
             wrong_shape.add(words)
-        elif not np.array_equal(written[-1], arrays[decoder]):
+        elif not np.array_equal(written[-1], tied):
             unexpected.append(decoder)
     unexpected.sort(key=list(arrays).index)
     missing = [name for name in shapes if name not in weights and name not in wrong_shape]

@@ -353,4 +353,39 @@ WRONG = {
         ],
         "an earlier call has returned too",
     ),
+    "a Wqkv is cut before it is transposed": (
+        [
+            ('        if name.endswith("/kernel"):\n'
+             "            array = array.T  # (in, out) there. Most are square: no shape would "
+             "tell\n",
+             ""),
+            ("            split = {ours: array}\n",
+             "            split = {ours: array}\n"
+             '        if name.endswith("/kernel"):\n'
+             "            split = {ours: part.T for ours, part in split.items()}\n"),
+            ("parts = np.split(array, 3)",
+             "parts = np.array_split(array, 3)"),
+        ],
+        "transpose it before you cut it",
+    ),
+    "a Wqkv/kernel is not transposed": (
+        [
+            ('if name.endswith("/kernel"):',
+             'if name.endswith("/kernel") and "Wqkv" not in name:'),
+            ("parts = np.split(array, 3)",
+             "parts = np.array_split(array, 3)"),
+        ],
+        "transpose it before you cut it",
+    ),
+    "the decoder is not transposed": (
+        [
+            ('if name.endswith("/kernel"):',
+             'if name.endswith("/kernel") and ours != "cls.predictions.decoder.weight":'),
+        ],
+        "transpose it before you compare it",
+    ),
+    "wrappers in one order alone": (
+        [(WRAPPED, r'r"^(module\.)*(_orig_mod\.)*(module\.)*": ""')],
+        None,
+    ),
 }  # fmt: skip

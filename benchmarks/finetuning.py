@@ -302,7 +302,7 @@ def rows_of(rows: Sequence[Row], *, real: bool) -> list[list[str]]:
     return table
 
 
-COLOURS = {SCRATCH: ORANGE, PRETRAINED: BLUE}
+COLORS = {SCRATCH: ORANGE, PRETRAINED: BLUE}
 SIZES = {"|": 14, "x": 6, "s": 6, "o": 7}
 
 
@@ -313,12 +313,12 @@ def draw(rows: list[Row], title: str) -> Picture:
     )
     for place, row in enumerate(rows):
         for start, mark in ((MAJORITY, "|"), (BAG, "x"), (SCRATCH, "s"), (PRETRAINED, "o")):
-            values, colour = row.scores[start], COLOURS.get(start, GREY)
-            axes.plot(values, [place] * len(values), mark, color=colour, markersize=SIZES[mark])
-    for marker, colour, label in (("|", GREY, "the most common answer"), ("x", GREY, BAG),
+            values, color = row.scores[start], COLORS.get(start, GREY)
+            axes.plot(values, [place] * len(values), mark, color=color, markersize=SIZES[mark])
+    for marker, color, label in (("|", GREY, "the most common answer"), ("x", GREY, BAG),
                                   ("s", ORANGE, "the same model, nothing learned before"),
                                   ("o", BLUE, PRETRAINED)):  # fmt: skip
-        axes.plot([], [], marker, color=colour, label=label, markersize=8)
+        axes.plot([], [], marker, color=color, label=label, markersize=8)
     axes.set_yticks(range(len(rows)), [f"{row.title} ({row.metric})" for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(-2, 102)

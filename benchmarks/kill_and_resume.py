@@ -3,7 +3,7 @@
     python benchmarks/kill_and_resume.py [--kills 20] [--ranks 1 2] [--out FILE]
 
 Each run saves often, so that kills fall into saves too. After each kill every checkpoint that
-stands there must be whole; at the end the weights and the optimiser's state must be those, bit for
+stands there must be whole; at the end the weights and the optimizer's state must be those, bit for
 bit, of a run that nobody touched. Linux only: it finds a run's processes in /proc.
 """
 

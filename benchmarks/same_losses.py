@@ -73,12 +73,12 @@ def draw(metrics: dict[str, list[dict]]) -> Picture:
     for column, (key, title) in enumerate(NAMES.items()):
         reference = series(metrics["3, modules"], key)
         steps = [r["step"] for r in metrics["3, modules"] if key in r]
-        for (name, records), (colour, line, width) in zip(metrics.items(), styles, strict=True):
+        for (name, records), (color, line, width) in zip(metrics.items(), styles, strict=True):
             values = series(records, key)
-            panels[0, column].plot(steps, values, line, color=colour, linewidth=width,
+            panels[0, column].plot(steps, values, line, color=color, linewidth=width,
                                    label=f"level {name}", alpha=0.85)  # fmt: skip
             if name != "3, modules":
-                panels[1, column].semilogy(steps, np.abs(values - reference) + 1e-9, color=colour)
+                panels[1, column].semilogy(steps, np.abs(values - reference) + 1e-9, color=color)
         panels[0, column].set_title(f"{title}: loss (nats)", fontsize=10)
         panels[1, column].axhline(1e-3, color=GREY, linestyle=":", linewidth=1)
         panels[1, column].set_xlabel("step")

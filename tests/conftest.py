@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow tests out, but for those that are named by file or node when one file is run:
+    """Leave the slow tests out, except those that are named by file or node when one file is run:
     whoever names a file wants it whole."""
     if config.getoption("--all") or names_a_file(config):
         return
@@ -102,7 +102,7 @@ def shapes_unchecked() -> Iterator[None]:
 
 
 def central_range(n: int, p: float, *, error: float = 1e-7) -> tuple[int, int]:
-    """Counts that n tosses of probability p stay within, but for a chance of `error`.
+    """Counts that n tosses of probability p stay within, except with a chance of `error`.
 
     Exact: the tails of the binomial distribution are summed, half of `error` at each end.
     """

@@ -24,7 +24,7 @@ from notebook_parts import ROOT, Notebook, all_notebooks, without_code
 from autograder.points import CATALOGUE
 from bert_experiments.looking_inside.drawings import paler
 from bert_run.files import write_atomically, write_whole
-from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture
+from bert_run.pictures import COLORS, DARK, DPI, GREY, Picture
 
 MAP = ROOT / "map.png"
 WORDS_A_MINUTE, LINES_A_MINUTE = 120, 5  # read to be understood; a guess, the same for all
@@ -112,8 +112,8 @@ def draw(house: list[Floor]) -> Picture:
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.axis("off")
     bottom = 0.1
-    for floor, tall, colour in zip(house, heights, COLOURS, strict=False):
-        draw_floor(axes, floor, bottom=bottom, tall=tall, colour=colour)
+    for floor, tall, color in zip(house, heights, COLORS, strict=False):
+        draw_floor(axes, floor, bottom=bottom, tall=tall, color=color)
         bottom += tall + 0.1
     axes.add_patch(FancyArrowPatch((0.16, 0.2), (0.16, bottom - 0.1), arrowstyle="-|>",
                                    mutation_scale=14, color=GREY))  # fmt: skip
@@ -126,9 +126,9 @@ def draw(house: list[Floor]) -> Picture:
     return picture
 
 
-def draw_floor(axes, floor: Floor, *, bottom: float, tall: float, colour: str) -> None:
-    axes.add_patch(FancyBboxPatch((0.32, bottom + 0.03), 7.5, tall - 0.06, edgecolor=colour,
-                                  facecolor=paler(colour, 0.18),
+def draw_floor(axes, floor: Floor, *, bottom: float, tall: float, color: str) -> None:
+    axes.add_patch(FancyBboxPatch((0.32, bottom + 0.03), 7.5, tall - 0.06, edgecolor=color,
+                                  facecolor=paler(color, 0.18),
                                   boxstyle="round,pad=0.02,rounding_size=0.08"))  # fmt: skip
     top = bottom + tall - 0.19
     axes.text(0.42, top, floor.title, fontsize=11, color=DARK, va="center", weight="bold")

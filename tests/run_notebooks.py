@@ -183,7 +183,7 @@ def main() -> None:
     if options.store and (ruff := shutil.which("ruff", path=Path(sys.executable).parent)):
         subprocess.run([ruff, "format", "--quiet", *paths], check=True)
         if subprocess.run([ruff, "check", "--quiet", *paths]).returncode:
-            sys.exit("nothing was stored: mend what ruff finds, or let `ruff check --fix` do so")
+            sys.exit("nothing was stored: fix what ruff finds, or let `ruff check --fix` do so")
     one = partial(check, limit=options.limit, store=options.store, filled=options.filled)
     start, failed = time.perf_counter(), 0
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -63,7 +63,7 @@ def imports(source: str, module: str) -> set[str]:
             above = module.split(".")[: -node.level]
             if above:
                 found.add(above[0])
-            else:  # past the top of the package: into a neighbouring room
+            else:  # past the top of the package: into a neighboring room
                 names = [node.module] if node.module else [alias.name for alias in node.names]
                 found |= {name.split(".")[0] for name in names}
         elif isinstance(node, ast.Call):

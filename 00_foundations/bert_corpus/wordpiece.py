@@ -136,7 +136,7 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 # [PAD] 0, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, as in the released vocabularies.
 USUAL_PLACES = ("[PAD]", *(f"[unused{i}]" for i in range(99)), *SPECIAL_TOKENS[1:])
-ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too dear
+ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too expensive
 
 # The parts of a `tokenizer.json` and what they are of BERT's; what a `tokenizer_config.json` says.
 PARTS = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
@@ -235,8 +235,8 @@ def train_wordpiece(
     splitter = bert_tokenizer(first, lowercase=lowercase)  # the one that learns is locked
     counted = progress_bar(None, "learning words", **options)
     tokenizer.train_from_iterator(_without_long_words(counted, splitter), trainer)
-    learnt = tokenizer.get_vocab(with_added_tokens=False)
-    order = sorted(learnt.keys() - set(first), key=lambda token: (_rank(token), learnt[token]))
+    learned = tokenizer.get_vocab(with_added_tokens=False)
+    order = sorted(learned.keys() - set(first), key=lambda token: (_rank(token), learned[token]))
     return bert_tokenizer([*first, *order], lowercase=lowercase)
 
 
@@ -378,7 +378,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
 
 
 def tokenizer_sha256(tokenizer: Tokenizer) -> str:
-    """A fingerprint of what decides the ids: the vocabulary in order, and the normaliser."""
+    """A fingerprint of what decides the ids: the vocabulary in order, and the normalizer."""
     normalizer = tokenizer.normalizer
     strip_accents = normalizer.strip_accents
     identity = {

@@ -78,7 +78,7 @@ class Ranks:
         return self.rank == 0
 
     def share(self, indices: Int64[np.ndarray, "batch"]) -> Int64[np.ndarray, "part"]:
-        """This rank's part of a step's examples: neighbours, and all parts nearly equally long."""
+        """This rank's part of a step's examples: neighbors, and all parts nearly equally long."""
         return np.array_split(indices, self.size)[self.rank]
 
     def sum(self, tensor: Tensor) -> Tensor:

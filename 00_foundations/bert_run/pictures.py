@@ -1,9 +1,9 @@
-"""The look of all pictures: one width, a few colours.
+"""The look of all pictures: one width, a few colors.
 
     picture, axes = picture_with_axes(xlabel="step", ylabel="loss (nats)")
 
-A picture that ends a cell shows itself. The colours are those of Okabe and Ito (2008), which the
-colour-blind tell apart; what a colour means is also said in words.
+A picture that ends a cell shows itself. The colors are those of Okabe and Ito (2008), which the
+color-blind tell apart; what a color means is also said in words.
 """
 
 import io
@@ -20,7 +20,7 @@ BLUE, ORANGE, GREEN, PINK, SKY, AMBER = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
 )  # fmt: skip
 GREY, DARK = "#666666", "#222222"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)  # of lines and bars, in this order
+COLORS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)  # of lines and bars, in this order
 
 PAGE = 8.0  # inches: the width of a page
 DPI = 110
@@ -68,7 +68,7 @@ def picture_with_axes(
     for one in np.ravel(axes):
         one.set(**labels)
         one.spines[["top", "right"]].set_visible(False)
-        one.set_prop_cycle(color=COLOURS)
+        one.set_prop_cycle(color=COLORS)
     if title:
         picture.suptitle(title, fontsize=11)
     return picture, axes

@@ -213,10 +213,10 @@ def draw_curve(
     tasks = (("mlm_loss", "masked words: loss (nats)", references or {}),
              ("nsp_loss", "next sentence: loss (nats)", {"a coin toss: ln 2": 0.6931}))  # fmt: skip
     for panel, (key, label, marks) in zip(panels, tasks, strict=True):
-        for split, colour, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):
+        for split, color, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):
             points = [(r["step"], r[f"{split}_{key}"]) for r in records if f"{split}_{key}" in r]
             if points:
-                panel.plot(*zip(*points, strict=True), style, color=colour,
+                panel.plot(*zip(*points, strict=True), style, color=color,
                            label="training" if split == "train" else "held out")  # fmt: skip
         for name, value in marks.items():
             panel.axhline(value, color=REFERENCE, linestyle=":", linewidth=1.2, label=name)
@@ -224,5 +224,6 @@ def draw_curve(
             panel.axvline(step, color=REFERENCE, linewidth=0.8, label=change)
         panel.set(ylabel=label)
         panel.set_ylim(bottom=0)
-        panel.legend(frameon=False)
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(frameon=False)
     picture.save(path)

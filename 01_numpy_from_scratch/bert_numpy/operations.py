@@ -122,10 +122,10 @@ def layer_norm_forward(
 
     The variance divides by n, not n - 1, and `eps` stands inside the root.
     """
-    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
-    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)
+    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
+    variance = (centered * centered).mean(axis=-1, keepdims=True)  # (..., 1)
     inverse_std = 1 / np.sqrt(variance + eps)
-    normalized = centred * inverse_std  # (..., hidden)
+    normalized = centered * inverse_std  # (..., hidden)
     return normalized * weight + bias, (normalized, inverse_std, weight)
 
 

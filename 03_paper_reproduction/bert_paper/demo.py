@@ -75,7 +75,7 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
     show_bar("is this the next sentence?", measured["heldout_nsp_accuracy"], "")
 
     vectors, senses = sense_vectors(pretrained, held_out, "crane", seq_length=DEMO.seq_length)
-    agreement = nearest_neighbour_accuracy(vectors, senses)
+    agreement = nearest_neighbor_accuracy(vectors, senses)
     picture = DEMO.out / "crane.png"
     draw_senses(principal_plane(vectors), senses, picture)
     heading("Two cranes")
@@ -88,7 +88,7 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
         "settled_by_another_sentence": settled["other"]["accuracy"],
         "nsp_accuracy": measured["heldout_nsp_accuracy"],
         "heldout": measured,
-        "crane": {"occurrences": len(senses), "nearest_neighbour_accuracy": agreement},
+        "crane": {"occurrences": len(senses), "nearest_neighbor_accuracy": agreement},
     }
 
 
@@ -108,17 +108,17 @@ def show_bar(title: str, share: float, note: str) -> None:
 
 
 def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
-    """Each occurrence of the word a point, each sense a colour and a shape."""
-    from bert_run.pictures import COLOURS, picture_with_axes  # it brings matplotlib
+    """Each occurrence of the word a point, each sense a color and a shape."""
+    from bert_run.pictures import COLORS, picture_with_axes  # it brings matplotlib
 
     picture, axes = picture_with_axes(
         width=6, height=5, title="One word, two meanings: the last layer's vectors of “crane”",
         xlabel="first principal component", ylabel="second principal component",
     )  # fmt: skip
-    styles = zip(COLOURS, "o^s", strict=False)
-    for sense, (colour, marker) in zip(sorted(set(senses)), styles, strict=False):
+    styles = zip(COLORS, "o^s", strict=False)
+    for sense, (color, marker) in zip(sorted(set(senses)), styles, strict=False):
         chosen = points[[s == sense for s in senses]]
-        axes.scatter(*chosen.T, c=colour, marker=marker, alpha=0.7, label=f"crane, the {sense}")
+        axes.scatter(*chosen.T, c=color, marker=marker, alpha=0.7, label=f"crane, the {sense}")
     axes.legend(frameon=False)
     picture.save(path)
 
@@ -158,12 +158,12 @@ def sense_vectors(
 
 def principal_plane(vectors: np.ndarray) -> np.ndarray:
     """The vectors seen from where they spread most: their first two principal components."""
-    centred = vectors - vectors.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    return centred @ directions[:2].T
+    centered = vectors - vectors.mean(axis=0)
+    _, _, directions = np.linalg.svd(centered, full_matrices=False)
+    return centered @ directions[:2].T
 
 
-def nearest_neighbour_accuracy(vectors: np.ndarray, senses: list[str]) -> float:
+def nearest_neighbor_accuracy(vectors: np.ndarray, senses: list[str]) -> float:
     """How often the most similar other occurrence (by cosine) has the same sense."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     similarity = unit @ unit.T

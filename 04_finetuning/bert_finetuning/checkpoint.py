@@ -48,7 +48,7 @@ def init_from(
     head that it has is never taken over; `changes` are to the config: dropout. Raises `UserError`
     if this is no BERT folder, is damaged, or reads in a way that the head cannot use."""
     folder = locate(checkpoint).folder
-    config, learnt = read_model(folder, decoders=True)
+    config, learned = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
     model = model_type(config.with_changes(**changes), head)
     has_pooler = model.bert.pooler is not None
@@ -57,7 +57,7 @@ def init_from(
             f"{folder} reads from the left alone, so its [CLS] sees no word of the text: classify "
             "with the mean of all tokens (pooling mean), or take another checkpoint"
         )
-    new = fill(model, learnt, seed)
+    new = fill(model, learned, seed)
     left = left_out(folder, config, ["pooler"] if has_pooler else [])
     unused = f"; left unused: {left}" if left else ""
     note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
@@ -80,11 +80,11 @@ def init_from_nothing(
     return InitialModel(model, tokenizer, note)
 
 
-def fill(model: BertWithHead, learnt: Weights, seed: int) -> str:
+def fill(model: BertWithHead, learned: Weights, seed: int) -> str:
     """Give each parameter its learned values, or new ones; returns the parts that are new."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-    new = {name: shape for name, shape in shapes.items() if name not in learnt}
-    load_arrays(model, learnt | initial_weights(model.config, seed, new))
+    new = {name: shape for name, shape in shapes.items() if name not in learned}
+    load_arrays(model, learned | initial_weights(model.config, seed, new))
     return ", ".join(dict.fromkeys(name.removeprefix("bert.").split(".")[0] for name in new))
 
 
@@ -188,20 +188,20 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
     """Load a fine-tuned folder or a fine-tuned model of the Hub, ours or one of `transformers`.
     Raises `UserError` if it is none, is damaged, or if its labels do not fit its head."""
     folder = locate(checkpoint).folder
-    config, learnt = read_model(folder, decoders=True)
-    learnt |= read_head(folder)
+    config, learned = read_model(folder, decoders=True)
+    learned |= read_head(folder)
     content = json.loads((folder / "config.json").read_text("utf-8"))
     model_type = model_type_of(folder, content)
-    model = model_type(config, head_of(folder, content, model_type, learnt))
+    model = model_type(config, head_of(folder, content, model_type, learned))
     for name, parameter in model.named_parameters():
-        shape = learnt[name].shape if name in learnt else None
+        shape = learned[name].shape if name in learned else None
         if shape != tuple(parameter.shape):
             what = "is missing" if shape is None else f"has shape {shape}"
             raise UserError(
                 f"{folder}: {name} {what}, a {model_type.__name__} of its config.json has "
                 f"{tuple(parameter.shape)}: copy the checkpoint again"
             )
-    load_arrays(model, learnt)
+    load_arrays(model, learned)
     tokenizer = read_tokenizer(folder, config)
     return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
 
@@ -231,15 +231,15 @@ def read_head(folder: Path) -> Weights:
 
 
 def head_of(
-    folder: Path, content: dict[str, Any], model_type: type[BertWithHead], learnt: Weights
+    folder: Path, content: dict[str, Any], model_type: type[BertWithHead], learned: Weights
 ) -> HeadConfig:
     """The head that `config.json` describes, checked against the file's arrays."""
-    if f"{model_type.part}.bias" not in learnt:
+    if f"{model_type.part}.bias" not in learned:
         raise UserError(
             f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint again"
         )
     try:
-        rows = learnt["classifier.bias"].size if model_type.has_labels else None
+        rows = learned["classifier.bias"].size if model_type.has_labels else None
         head = HeadConfig.from_fields(content, num_labels=rows)
     except UserError as error:
         raise UserError(f"{folder}: {error}") from None

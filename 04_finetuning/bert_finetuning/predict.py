@@ -222,13 +222,13 @@ class Predictor:
 
 def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     """Raise `UserError` for single texts if the model has learned from pairs, and for pairs."""
-    learnt = {True: PAIR, False: SINGLE}.get(saved.pairs)
+    learned = {True: PAIR, False: SINGLE}.get(saved.pairs)
     for example in examples:
-        if {example.shape, learnt} == {PAIR, SINGLE}:
+        if {example.shape, learned} == {PAIR, SINGLE}:
             both = "give the second with --pair, or after a tab"
-            way_out = both if learnt == PAIR else "leave the second out"
+            way_out = both if learned == PAIR else "leave the second out"
             text = quoted(example.texts[0])
-            raise UserError(f"{text}: this model has learned from {learnt}: {way_out}")
+            raise UserError(f"{text}: this model has learned from {learned}: {way_out}")
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def run(settings: PredictSettings) -> None:
     else:
         if source == "-" and sys.stdin.isatty():
             say("one text a line, Ctrl-D ends:")
-        columns = parse_columns(settings.columns, labelled=False)
+        columns = parse_columns(settings.columns, labeled=False)
         queries = from_source(source, type(task), columns)
     places: list[str] = []  # of each query, where it is, if it has no text
 
@@ -284,11 +284,11 @@ def run(settings: PredictSettings) -> None:
 def score(predictor: Predictor, settings: PredictSettings) -> None:
     """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
     # It draws: those who only predict need not wait for it.
-    from bert_finetuning.data.load import read_labelled
+    from bert_finetuning.data.load import read_labeled
     from bert_finetuning.finetune import Measured, write_answers
 
     task, saved, out = predictor.task, predictor.saved, settings.out
-    examples = read_labelled(settings.score, task, columns=parse_columns(settings.columns),
+    examples = read_labeled(settings.score, task, columns=parse_columns(settings.columns),
                              by_place=saved.task in ("", *GLUE))  # fmt: skip
     check_pairs(examples, saved)
     predictions = predictor.predict_alike(examples, progress="predicting")
@@ -309,7 +309,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
     """One query for each row or line of plain text, in its place, so that answers can be joined to
     them. Empty lines count, but not those between rows of tables and of JSON lines."""
-    expected = Expected(columns, labelled=False)
+    expected = Expected(columns, labeled=False)
     if source == "-":
         source = STANDARD_INPUT
         rows = line_rows(source, text_lines(None), expected, may_be_text=True)

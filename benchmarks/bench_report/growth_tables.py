@@ -77,23 +77,23 @@ def growth_picture(figures: dict[str, Figures]) -> Picture | None:
         values, work = [one["value"] for one in points], [one["operations"] for one in points]
         seconds = seconds_of(points)
         memory = [one["bytes"] / 1e6 for one in points]
-        panel(axes[0, column], values, seconds, colour=BLUE)
+        panel(axes[0, column], values, seconds, color=BLUE)
         slope = exponent(values, work)
         middle = np.exp(np.mean(np.log(seconds)) - slope * np.mean(np.log(values)))
         axes[0, column].plot(values, [middle * value**slope for value in values], "--",
                              color=GREY, linewidth=1)  # fmt: skip
-        panel(axes[1, column], values, memory, colour=ORANGE)
+        panel(axes[1, column], values, memory, color=ORANGE)
         axes[1, column].set_xlabel(AXES[axis][0], fontsize=9)
     axes[0, 0].set_ylabel("seconds", fontsize=9)
     axes[1, 0].set_ylabel("memory (MB)", fontsize=9)
     return picture
 
 
-def panel(axes, values: list[float], found: list[float], *, colour: str) -> None:
+def panel(axes, values: list[float], found: list[float], *, color: str) -> None:
     slope = exponent(values, found)
     start = np.exp(np.mean(np.log(found)) - slope * np.mean(np.log(values)))
-    axes.loglog(values, found, "o", color=colour, markersize=5)
-    axes.plot(values, [start * value**slope for value in values], color=colour, linewidth=1)
+    axes.loglog(values, found, "o", color=color, markersize=5)
+    axes.plot(values, [start * value**slope for value in values], color=color, linewidth=1)
     axes.set_title(f"exponent {slope:.2f}", fontsize=9)
     axes.set_xticks(values, [str(value) for value in values], fontsize=8)
     axes.set_xticks([], minor=True)

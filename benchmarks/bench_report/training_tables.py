@@ -153,14 +153,14 @@ def training_picture(figures: dict[str, Figures]) -> Picture | None:
     picture, axes = picture_with_axes(height=1.2 + 0.27 * len(cases), xlabel="times as fast as the "
                                       "reference as it comes, median of the rounds")  # fmt: skip
     for row, case in enumerate(cases):
-        for name, (colour, marker) in MARKS.items():
+        for name, (color, marker) in MARKS.items():
             times = ratios(case["groups"], name, case["reference"])
             if times and name != case["reference"]:
-                axes.plot(statistics.median(times), row, marker, color=colour, markersize=7,
-                          markerfacecolor="none" if marker == "o" else colour)  # fmt: skip
-    for name, (colour, marker) in MARKS.items():
-        axes.plot([], [], marker, color=colour, label=name,
-                  markerfacecolor="none" if marker == "o" else colour)  # fmt: skip
+                axes.plot(statistics.median(times), row, marker, color=color, markersize=7,
+                          markerfacecolor="none" if marker == "o" else color)  # fmt: skip
+    for name, (color, marker) in MARKS.items():
+        axes.plot([], [], marker, color=color, label=name,
+                  markerfacecolor="none" if marker == "o" else color)  # fmt: skip
     axes.axvline(1, color=DARK, linewidth=1)
     axes.set_xscale("log")
     axes.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])

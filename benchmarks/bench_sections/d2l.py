@@ -1,4 +1,4 @@
-"""The BERT of *Dive into Deep Learning*, restated: its sizes, its arithmetic, its optimiser.
+"""The BERT of *Dive into Deep Learning*, restated: its sizes, its arithmetic, its optimizer.
 
 Written anew after the text (d2l-en, commits in 03_paper_reproduction/megatron_and_d2l.md). What
 sets it apart, and costs time or saves it: attention by batched products with a mask written into

@@ -25,7 +25,7 @@ FALSE_ALARM = 1e-10  # chance that a count of rare events fails a right answer
 @dataclass
 class Case:
     """A call that a page allows; `of` says in words what is special about it. `magnitude` is that
-    of the numbers which are added up: a result that is 0 but for rounding is as exact as they."""
+    of the numbers which are added up: a result that is 0 up to rounding is as exact as they."""
 
     of: str
     args: tuple

@@ -191,7 +191,7 @@ class Pen:
                 "fontweight": "bold" if is_lit and self.partly else "normal"}  # fmt: skip
 
     def box(self, part: str, x: float, y: float, text: str, *, width: float, height: float = 0.27):
-        """A box around its centre."""
+        """A box around its center."""
         style = "round,pad=0,rounding_size=0.05"
         corner = (x - width / 2, y - height / 2)
         self.boxes.append(Box(part.split()[0], *corner, width, height))

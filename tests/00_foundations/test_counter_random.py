@@ -1,4 +1,4 @@
-"""Random numbers without a state: spread evenly, unrelated to their neighbours, always the same."""
+"""Random numbers without a state: spread evenly, unrelated to their neighbors, always the same."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_each_of_the_64_bits_is_set_half_of_the_time(binomial_range):
         assert low <= set_bits <= high, f"bit {place}"
 
 
-NEIGHBOURS = {
+NEIGHBORS = {
     "the index before": lambda i: (uniforms(0, i, 3), uniforms(0, i + 1, 3)),
     "the draw before": lambda i: (uniforms(0, i, 4)[:, 1:], uniforms(0, i, 4)[:, :-1]),
     "the seed before": lambda i: (uniforms(0, i, 3), uniforms(1, i, 3)),
@@ -56,9 +56,9 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("neighbour", NEIGHBOURS)
-def test_a_draw_tells_nothing_about_its_neighbour(neighbour, binomial_range):
-    x, y = NEIGHBOURS[neighbour](np.arange(SAMPLE // 4))
+@pytest.mark.parametrize("neighbor", NEIGHBORS)
+def test_a_draw_tells_nothing_about_its_neighbor(neighbor, binomial_range):
+    x, y = NEIGHBORS[neighbor](np.arange(SAMPLE // 4))
     assert abs(correlation(x, y)) < SIGMAS / np.sqrt(x.size)
     # Beyond straight lines: the pair is equally often in each of 8 x 8 fields.
     fields = np.bincount(((x * 8).astype(int) * 8 + (y * 8).astype(int)).ravel(), minlength=64)
@@ -116,7 +116,7 @@ def test_positions_of_several_turns_can_be_asked_for_together():
 
 @pytest.mark.parametrize("size", [16, 1000])
 def test_each_part_of_a_shuffle_is_equally_likely(size, binomial_range):
-    # Below a dozen things, walking along short cycles favours some places by a few per cent.
+    # Below a dozen things, walking along short cycles favors some places by a few per cent.
     turns = np.arange(20_000)
     low, high = binomial_range(len(turns), 1 / 8, error=1e-7 / 8)
     for position in (0, 1, size - 1):
@@ -126,7 +126,7 @@ def test_each_part_of_a_shuffle_is_equally_likely(size, binomial_range):
         assert counts.max() <= high
 
 
-def test_neighbours_do_not_stay_neighbours_in_a_shuffle():
+def test_neighbors_do_not_stay_neighbors_in_a_shuffle():
     order = shuffled(SAMPLE)
     assert abs(correlation(order[1:], order[:-1])) < SIGMAS / np.sqrt(SAMPLE)
     assert abs(correlation(order, np.arange(SAMPLE))) < SIGMAS / np.sqrt(SAMPLE)

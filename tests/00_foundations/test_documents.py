@@ -98,7 +98,7 @@ def test_a_corpus_can_be_walked_again_and_again(file):
     assert list(corpus.held_out) == list(corpus.held_out)
 
 
-def test_prose_is_recognised_and_split_and_the_user_may_overrule(file):
+def test_prose_is_recognized_and_split_and_the_user_may_overrule(file):
     name = file(
         "One man came. He sat down.\nThen he left. It rained.\n\nA new day. The sun rose.\n"
     )

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 
 from bert_run.errors import UserError
 from bert_run.training_loop import (
-    HELD_OUT as HELD_OUT_COLOUR,
+    HELD_OUT as HELD_OUT_COLOR,
 )
 from bert_run.training_loop import (
     TRAINING,
@@ -152,9 +152,9 @@ def test_a_terminal_gets_one_bar_that_is_drawn_over(monkeypatch):
 # The curve.
 
 
-def pixels_of(path, colour: str) -> int:
+def pixels_of(path, color: str) -> int:
     image = matplotlib.image.imread(path)[:, :, :3]
-    return int((np.abs(image - to_rgb(colour)) < 0.02).all(axis=-1).sum())
+    return int((np.abs(image - to_rgb(color)) < 0.02).all(axis=-1).sum())
 
 
 def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
@@ -164,7 +164,7 @@ def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
     draw_curve([], nothing, title="tiny on storyworld", references={"a line": 5.0})
     # A line across two panels covers hundreds of pixels, one of a legend some dozens.
     assert pixels_of(both, TRAINING) > pixels_of(nothing, TRAINING) + 300
-    assert pixels_of(both, HELD_OUT_COLOUR) > pixels_of(training, HELD_OUT_COLOUR) + 300
+    assert pixels_of(both, HELD_OUT_COLOR) > pixels_of(training, HELD_OUT_COLOR) + 300
     assert matplotlib.image.imread(both).shape[:2] == (440, 1100)
 
 

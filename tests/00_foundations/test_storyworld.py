@@ -9,7 +9,7 @@ from bert_corpus.storyworld import CLASSIC_BLANKS, KINDS, Story, stories, story
 from bert_corpus.storyworld.world import COUNTRIES, FAMILIES, JOBS, PEOPLE
 
 COUNT = 5_000
-OFTEN = 60 * COUNT / 20_000  # often enough to be learnt when a corpus has 20,000 documents
+OFTEN = 60 * COUNT / 20_000  # often enough to be learned when a corpus has 20,000 documents
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ class Sides:
         for document in documents:
             for sentence in document.sentences:
                 text = sentence.text.lower()
-                for match in WORD.finditer(text):  # every word, labelled or not, is evidence
+                for match in WORD.finditer(text):  # every word, labeled or not, is evidence
                     left, word, right = text[: match.start()], match[0], text[match.end() :]
                     if left in lefts:
                         self.left[left][word] += 1
@@ -98,25 +98,25 @@ def test_every_document_has_words_settled_within_and_across_sentences(documents)
     assert settled["both"] / count >= 0.5
 
 
-def test_what_is_left_settles_the_words_that_are_labelled_left(sides):
+def test_what_is_left_settles_the_words_that_are_labeled_left(sides):
     assert sides.majority("left", "left") >= 0.985
 
 
-def test_what_is_right_settles_the_words_that_are_labelled_right(sides):
+def test_what_is_right_settles_the_words_that_are_labeled_right(sides):
     assert sides.majority("right", "right") >= 0.99
 
 
-def test_only_both_sides_settle_the_words_that_are_labelled_both(sides):
+def test_only_both_sides_settle_the_words_that_are_labeled_both(sides):
     assert sides.majority("both", "both") >= 0.99
     assert sides.majority("both", "left", at_least=5) < 0.65
     assert sides.majority("both", "right", at_least=5) < 0.65
 
 
-def test_its_own_sentence_does_not_settle_a_word_that_is_labelled_other(sides):
+def test_its_own_sentence_does_not_settle_a_word_that_is_labeled_other(sides):
     assert sides.majority("other", "both", at_least=5) < 0.4
 
 
-def test_a_word_labelled_other_is_said_in_another_sentence_or_follows_from_one(documents):
+def test_a_word_labeled_other_is_said_in_another_sentence_or_follows_from_one(documents):
     copied, inferred = 0, Counter()
     for document in documents:
         texts = [set(WORD.findall(sentence.text.lower())) for sentence in document.sentences]

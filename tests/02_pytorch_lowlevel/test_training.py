@@ -262,7 +262,7 @@ def test_parts_need_not_be_of_one_size(rows, batch_of):
 
 
 @pytest.mark.parametrize("name", ["bert-adam", "adamw"])
-def test_one_batch_is_learnt_by_heart(name, batch_of):
+def test_one_batch_is_learned_by_heart(name, batch_of):
     bert, batch = fresh_bert(training=True), batch_of(8)
     adam = start_optimizer(bert.weights, ADAM, name=name)
     first, *_, last = (

@@ -121,7 +121,7 @@ def test_no_warm_up_starts_at_the_peak():
 
 
 @pytest.mark.parametrize("name", ["bert-adam", "adamw", "muon"])
-def test_an_optimiser_put_back_from_arrays_goes_on_with_the_same_bits(name):
+def test_an_optimizer_put_back_from_arrays_goes_on_with_the_same_bits(name):
     def step(model, optimizer, seed):
         generator = torch.Generator().manual_seed(seed)
         for parameter in model.parameters():

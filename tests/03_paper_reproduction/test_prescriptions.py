@@ -77,7 +77,7 @@ def test_a_left_to_right_model_is_asked_for_each_next_token_and_nothing_is_hidde
 # The second task, and without it.
 
 
-def test_without_the_sentence_task_only_words_are_learnt():
+def test_without_the_sentence_task_only_words_are_learned():
     torch.manual_seed(0)
     model = BertForPreTraining(SMALL)
     batch = task().batch(np.arange(4))

@@ -52,7 +52,7 @@ def fresh_model(dtype: torch.dtype = torch.float32) -> BertForPreTraining:
     return model.to(dtype)
 
 
-def test_one_batch_is_learnt_by_heart_to_a_loss_below_five_hundredths():
+def test_one_batch_is_learned_by_heart_to_a_loss_below_five_hundredths():
     model, batch = fresh_model(), masked_batch()
     optimizer = make_optimizer(model, AdamSettings(learning_rate=1e-3), name="bert-adam")
     for _ in range(300):

@@ -150,7 +150,7 @@ def test_a_left_to_right_model_fills_no_blanks_and_says_so(next_words_run):
         fill_mask(open_pretrained(next_words_run.settings.out), "the [MASK] sees")
 
 
-def test_a_left_to_right_run_says_what_it_learnt_and_proposes_no_blanks(next_words_run, capsys):
+def test_a_left_to_right_run_says_what_it_learned_and_proposes_no_blanks(next_words_run, capsys):
     next_words_run.conclude()
     said = capsys.readouterr().out
     assert "held out: next words, loss" in said
@@ -186,7 +186,7 @@ def test_held_out_a_left_to_right_model_is_asked_for_every_token_but_the_first(n
 # No sentence task, or another one.
 
 
-def test_without_a_sentence_task_only_words_are_learnt(
+def test_without_a_sentence_task_only_words_are_learned(
     corpus_file, small_settings, tmp_path, capsys
 ):
     """The sentence head and the pooler before it get no gradient: weight decay alone moves them.

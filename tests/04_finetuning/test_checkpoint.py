@@ -208,11 +208,11 @@ def test_a_mean_pooled_model_keeps_its_pooling_and_transformers_says_what_it_lac
 def test_a_pretraining_checkpoint_gives_its_encoder_bit_for_bit(kind, head, unused, tmp_path):
     source = checkpoint(tmp_path / "run")
     start = init_from(source, kind, head, seed=3)
-    learnt = initial_weights(CONFIG, seed=7)
+    learned = initial_weights(CONFIG, seed=7)
     new = []
     for name, array in to_arrays(start.model).items():
-        if name in learnt:
-            assert np.array_equal(array, learnt[name]), name
+        if name in learned:
+            assert np.array_equal(array, learned[name]), name
         else:
             new.append(name)
     part = "qa_outputs" if kind is BertForQuestionAnswering else "classifier"

@@ -99,7 +99,7 @@ def finish(process: subprocess.Popen) -> str:
 
 
 def measured(folder: Path) -> list[dict]:
-    """What a run wrote down, but for its speed."""
+    """What a run wrote down, apart from its speed."""
     records = read_metrics(folder / "metrics.jsonl")
     return [{k: v for k, v in each.items() if k != "examples_per_second"} for each in records]
 

@@ -150,7 +150,7 @@ def test_a_batch_in_which_nothing_is_asked_has_a_loss_of_zero_and_no_nan():
     assert span_loss(SpanLogits(logits, logits), nowhere, nowhere) == 0
 
 
-def test_a_number_is_learnt_by_its_squared_error():
+def test_a_number_is_learned_by_its_squared_error():
     model = BertForSequenceClassification(CONFIG, SCORE)
     loss = model.loss(torch.tensor([[1.0], [2.0]]), {"labels": torch.tensor([0.0, 5.0])})
     assert loss == (1 + 9) / 2

@@ -99,7 +99,7 @@ TABLES = ("texts", "pairs", "numbers", "choices")  # these are written as CSV
 ANSWERS = ("label", "tags", "score", "answers")
 
 
-def unlabelled(row: dict) -> dict:
+def unlabeled(row: dict) -> dict:
     return {name: value for name, value in row.items() if name not in ANSWERS}
 
 
@@ -132,7 +132,7 @@ def journey(request, checkpoint, tmp_path):
     rows = [{"id": f"{request.param}-{number}", **make(generator)} for number in range(80)]
     raw = write(tmp_path / f"raw.{ending}", rows[:48])
     test = write(tmp_path / f"test.{ending}", rows[48:64])
-    asked = list(map(unlabelled, rows[64:]))
+    asked = list(map(unlabeled, rows[64:]))
     new = write(tmp_path / f"new.{ending}", asked)
     settings = FinetuneSettings(
         train=str(raw), dev="0.25", test=str(test), checkpoint=str(checkpoint), epochs=1.0,
@@ -162,7 +162,7 @@ def test_one_file_becomes_a_measured_model_whose_answers_can_be_joined(journey, 
     first = 2 if kind in TABLES else 1  # the line of the first row
     assert sorted(split["dev"] + split["train"]) == list(range(first, first + 48))
     key = {"questions": "context", "choices": "sent1"}.get(kind)
-    text_of = [row[key] if key else json.dumps(unlabelled(row) | {"id": ""}) for row in rows]
+    text_of = [row[key] if key else json.dumps(unlabeled(row) | {"id": ""}) for row in rows]
     sides = [{text_of[line - first] for line in split[side]} for side in ("train", "dev")]
     assert not sides[0] & sides[1] and len(split["dev"]) == outcome.examples[1] >= 8
 
@@ -182,7 +182,7 @@ def test_one_file_becomes_a_measured_model_whose_answers_can_be_joined(journey, 
     ids = [answer.get("id") or answer["row"]["id"] for answer in answers]
     assert ids == [row["id"] for row in rows[64:]]
     predictor = Predictor.open(out, device="cpu", precision="fp32")
-    asked = list(map(unlabelled, rows[64:]))
+    asked = list(map(unlabeled, rows[64:]))
     assert [answer.pop("line", None) for answer in answers] == list(range(first, first + 16))
     assert predictor(asked) == answers
     assert_transformers_agrees(kind, out, asked, answers)

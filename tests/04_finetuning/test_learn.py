@@ -12,7 +12,7 @@ SIZES = {"train": 96, "heldout": 40}
 
 
 @pytest.fixture(scope="module")
-def nothing_learnt(tmp_path_factory):
+def nothing_learned(tmp_path_factory):
     """A small model with a vocabulary of the town, as a folder whose sizes are taken."""
     from bert_corpus.storyworld import stories
     from bert_corpus.wordpiece import save_tokenizer, train_wordpiece
@@ -36,39 +36,39 @@ def settings(folder, task="sentiment", **more) -> FinetuneSettings:
     )
 
 
-def test_the_scores_are_those_of_the_command(nothing_learnt, tmp_path, monkeypatch):
+def test_the_scores_are_those_of_the_command(nothing_learned, tmp_path, monkeypatch):
     data = load_storyworld("sentiment", **SIZES)
     monkeypatch.setattr("bert_finetuning.finetune.load_task", lambda settings: data)
-    command = settings(nothing_learnt, out=tmp_path / "run", few_shot=64, device="cpu")
+    command = settings(nothing_learned, out=tmp_path / "run", few_shot=64, device="cpu")
     by_command = finetune(command).best.last["accuracy"]
-    learnt = learn(data, settings(nothing_learnt, few_shot=64))
-    assert learnt.scores["accuracy"] == by_command
-    assert learnt.line("dev_accuracy")[0] == [2, 4]  # steps: 64 examples, 32 at once, two passes
-    assert learnt.line("dev_accuracy")[1][-1] == by_command
+    learned = learn(data, settings(nothing_learned, few_shot=64))
+    assert learned.scores["accuracy"] == by_command
+    assert learned.line("dev_accuracy")[0] == [2, 4]  # steps: 64 examples, 32 at once, two passes
+    assert learned.line("dev_accuracy")[1][-1] == by_command
 
 
-def test_a_bar_is_shown_only_if_it_is_asked_for(nothing_learnt, capsys):
+def test_a_bar_is_shown_only_if_it_is_asked_for(nothing_learned, capsys):
     data = load_storyworld("sentiment", **SIZES)
-    learn(data, settings(nothing_learnt))
+    learn(data, settings(nothing_learned))
     assert capsys.readouterr().err == ""
-    learn(data, settings(nothing_learnt), progress=True)
+    learn(data, settings(nothing_learned), progress=True)
     assert "fine-tuning" in capsys.readouterr().err
 
 
-def test_new_texts_are_answered_as_those_of_dev_were(nothing_learnt):
+def test_new_texts_are_answered_as_those_of_dev_were(nothing_learned):
     data = load_storyworld("sentiment", **SIZES)
-    learnt = learn(data, settings(nothing_learnt))
-    unlabelled = [TextExample(example.text) for example in data.dev]
-    again = [each.probabilities for each in learnt.predict(unlabelled)]
-    assert again == [each.probabilities for each in learnt.predictions]
+    learned = learn(data, settings(nothing_learned))
+    unlabeled = [TextExample(example.text) for example in data.dev]
+    again = [each.probabilities for each in learned.predict(unlabeled)]
+    assert again == [each.probabilities for each in learned.predictions]
 
 
-def test_questions_without_an_answer_get_the_threshold_that_is_best(nothing_learnt):
+def test_questions_without_an_answer_get_the_threshold_that_is_best(nothing_learned):
     from dataclasses import replace
 
     data = load_storyworld("questions", train=20, heldout=20)
     dev = [replace(q, answers=()) if n % 2 else q for n, q in enumerate(data.dev)]
     data = replace(data, dev=dev, task=replace(data.task, has_null=True))
-    learnt = learn(data, settings(nothing_learnt, task="questions"))
-    threshold, best = choose_null_threshold(dev, learnt.predictions)
-    assert (learnt.task.null_threshold, learnt.scores["f1"]) == pytest.approx((threshold, best))
+    learned = learn(data, settings(nothing_learned, task="questions"))
+    threshold, best = choose_null_threshold(dev, learned.predictions)
+    assert (learned.task.null_threshold, learned.scores["f1"]) == pytest.approx((threshold, best))

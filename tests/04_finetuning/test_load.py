@@ -216,7 +216,7 @@ def test_train_and_dev_must_hold_the_same(tmp_path):
 def test_columns_are_named_or_numbered(tmp_path):
     assert parse_columns("q,r,s") == Columns("q", "r", "s")
     assert parse_columns("2,1") == Columns("2", None, "1")
-    assert parse_columns("q,r", labelled=False) == Columns("q", "r", None)
+    assert parse_columns("q,r", labeled=False) == Columns("q", "r", None)
     for wrong in ("a", "a,b,c,d", "a,,c", "1,b"):
         assert f"--columns {wrong}: " in error_of(parse_columns, wrong)
     path = write(tmp_path / "a.tsv", "yes\ta\nno\tb\n")

@@ -268,7 +268,7 @@ def test_predictions_out_of_step_are_refused():
         ("...", ""),
     ],
 )  # fmt: skip
-def test_answers_are_normalised_as_in_squad(text, words):
+def test_answers_are_normalized_as_in_squad(text, words):
     assert normalize_answer(text) == words
 
 

@@ -57,7 +57,7 @@ class Counting(Task[Line]):
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Line]:
         for row in rows:
-            count = row.fields["count"] if expected.labelled else None
+            count = row.fields["count"] if expected.labeled else None
             yield Line(row.text("letters"), count)
 
     @classmethod
@@ -110,7 +110,7 @@ def checkpoint(tmp_path) -> Path:
     return folder
 
 
-def test_a_task_type_of_ones_own__is_learnt_from_rows_and_answers_new_ones(
+def test_a_task_type_of_ones_own__is_learned_from_rows_and_answers_new_ones(
     checkpoint, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setitem(TASKS, Counting.format, Counting)  # the one line of registration

@@ -139,14 +139,14 @@ def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
 @pytest.mark.parametrize("name", ["a.conll", "a.CONLL", "a.tsv", "a.txt"])
 def test_words_in_columns_are_the_same_to_train_and_to_predict(tmp_path, name):
     path = write(tmp_path / name, "-DOCSTART-\tO", "", "New York\tB-LOC", "10\u00a0000\tO")
-    learnt = [sentence.words for sentence in Tagging.read(path)]
-    assert learnt == [("New York", "10\u00a0000")]
-    assert [each.example.words for each in from_source(str(path), TASKS["tags"])] == learnt
+    learned = [sentence.words for sentence in Tagging.read(path)]
+    assert learned == [("New York", "10\u00a0000")]
+    assert [each.example.words for each in from_source(str(path), TASKS["tags"])] == learned
 
 
 def piped(*lines: str, format: str = "texts"):
     """What lines on standard input ask."""
-    expected = Expected(labelled=False)
+    expected = Expected(labeled=False)
     rows = line_rows("standard input", enumerate(lines, start=1), expected, may_be_text=True)
     return from_rows(rows, TASKS[format], Columns())
 

@@ -150,7 +150,7 @@ def test_examples_are_read_one_by_one(file):
 
 def test_text_without_labels_is_read_when_none_are_wanted(file):
     path = file("text\nx\n", "a.tsv")
-    assert list(Classification.read(path, labelled=False)) == [TextExample("x")]
+    assert list(Classification.read(path, labeled=False)) == [TextExample("x")]
     assert "line 2 has no 'label'" in error_of(Classification.read, path)
 
 
@@ -477,7 +477,7 @@ def test_swag_is_read_with_what_all_endings_begin_with(file):
     )
     endings = ("She sings.", "She eats.", "She flies.", "She melts.")
     assert list(MultipleChoice.read(path)) == [Choice("She sits.", endings, 1)]
-    assert list(MultipleChoice.read(path, labelled=False)) == [Choice("She sits.", endings)]
+    assert list(MultipleChoice.read(path, labeled=False)) == [Choice("She sits.", endings)]
 
 
 def test_endings_can_be_a_list(file):
@@ -548,7 +548,7 @@ def test_labels_of_the_hub_come_by_name_and_rows_without_one_are_passed_over(on_
         TextExample("a", "b", "neutral"),
         TextExample("e", "f", "entailment"),
     ]
-    assert len(list(Classification.read("someone/nli", labelled=False, stream=stream))) == 3
+    assert len(list(Classification.read("someone/nli", labeled=False, stream=stream))) == 3
 
 
 def test_tags_of_the_hub_come_by_name(on_the_hub):
@@ -649,8 +649,8 @@ def test_reports__are_told_apart_by_comparing_both_texts_and_by_nothing_else():
     train, heldout = storyworld("reports", "train", 1000), storyworld("reports", "heldout", 500)
 
     def key(example):
-        colours = {colour.lower() for colour in world.COLOURS}
-        said = words_of(example.text) & colours, words_of(example.pair) & colours
+        colors = {color.lower() for color in world.COLOURS}
+        said = words_of(example.text) & colors, words_of(example.pair) & colors
         return "same" if said[0] == said[1] else "different"
 
     assert all(key(example) == example.label for example in heldout)

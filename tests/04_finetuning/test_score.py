@@ -217,13 +217,13 @@ def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
 # One file in two parts.
 
 
-def labelled(counts: dict[str, int]) -> list[TextExample]:
+def labeled(counts: dict[str, int]) -> list[TextExample]:
     return [TextExample(f"{label} {n}", label=label)
             for label, count in counts.items() for n in range(count)]  # fmt: skip
 
 
 def test_split__has_the_share_of_every_label_and_each_example_once():
-    examples = labelled({"a": 203, "b": 51, "c": 10, "rare": 1})
+    examples = labeled({"a": 203, "b": 51, "c": 10, "rare": 1})
     split = Split.of(examples, 0.2, seed=4)
     assert sorted(split.train + split.dev) == list(range(265))
     assert len(split.dev) == 53
@@ -233,7 +233,7 @@ def test_split__has_the_share_of_every_label_and_each_example_once():
 
 
 def test_split__leaves_an_example_of_every_label_in_train():
-    split = Split.of(labelled({"a": 2, "b": 1, "c": 1}), 0.99, seed=0)
+    split = Split.of(labeled({"a": 2, "b": 1, "c": 1}), 0.99, seed=0)
     assert len(split.train) == 3 and len(split.dev) == 1
 
 

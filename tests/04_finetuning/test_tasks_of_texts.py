@@ -23,12 +23,12 @@ TEXTS = Classification(HeadConfig(("no", "maybe", "yes")), ("accuracy", "macro_f
 NUMBERS = Regression(HeadConfig(("score",)), ("pearson",))
 CHOICES = MultipleChoice(HeadConfig(), ("accuracy",))
 
-LABELLED = [TextExample("a cat", None, "yes"), TextExample("the dog sat on the mat .", None, "no")]
+LABELED = [TextExample("a cat", None, "yes"), TextExample("the dog sat on the mat .", None, "no")]
 SCORED = [TextExample("a", "b", 2.5), TextExample("a cat sat", "the cat", 0.0)]
 CHOSEN = [Choice("a", ("b", "c d e"), 1), Choice("the cat", ("sat", "dog"), 0)]
 EACH = pytest.mark.parametrize(
     "task, examples",
-    [(TEXTS, LABELLED), (NUMBERS, SCORED), (CHOICES, CHOSEN)],
+    [(TEXTS, LABELED), (NUMBERS, SCORED), (CHOICES, CHOSEN)],
     ids=["texts", "numbers", "choices"],
 )
 
@@ -89,12 +89,12 @@ def test_what_was_cut_is_counted_in_one_line(capsys):
     told = capsys.readouterr().err
     assert "2 of 3 texts are longer than 8 tokens" in told and "number 2: 'a b c d" in told
     assert told.count("\n") == 1
-    read(TEXTS, LABELLED)
+    read(TEXTS, LABELED)
     assert capsys.readouterr().err == ""
 
 
 def test_a_batch_is_padded_and_its_padding_masked():
-    batch = TEXTS.collate(read(TEXTS, LABELLED), pad_id=0)
+    batch = TEXTS.collate(read(TEXTS, LABELED), pad_id=0)
     assert batch["input_ids"].shape == (2, 9)
     assert batch["attention_mask"].sum(axis=1).tolist() == [4, 9]
     assert batch["labels"].tolist() == [2, 0] and batch["labels"].dtype == np.int64
@@ -120,7 +120,7 @@ def test_an_example_is_judged_alike_alone_and_beside_longer_ones(task, examples)
 
 
 @EACH
-def test_the_loss_of_a_batch_can_be_learnt_from(task, examples):
+def test_the_loss_of_a_batch_can_be_learned_from(task, examples):
     model = model_of(task).eval()  # without dropout the loss falls steadily
     batch = {name: torch.from_numpy(array) for name, array in
              task.collate(read(task, examples), pad_id=0).items()}  # fmt: skip
@@ -146,10 +146,10 @@ def test_what_is_shown_is_json_with_the_right_answer_beside(task, examples):
 
 
 def test_a_label_comes_with_the_probability_of_each():
-    (prediction,) = TEXTS.predict(LABELLED[:1], [], [np.log(np.array([0.2, 0.7, 0.1]))])
+    (prediction,) = TEXTS.predict(LABELED[:1], [], [np.log(np.array([0.2, 0.7, 0.1]))])
     assert prediction.answer == "maybe"
     assert prediction.probabilities == pytest.approx((0.2, 0.7, 0.1))
-    shown = TEXTS.to_json(LABELLED[0], prediction)
+    shown = TEXTS.to_json(LABELED[0], prediction)
     assert list(shown["probabilities"]) == ["maybe", "no", "yes"] and shown["right"] == "yes"
 
 
@@ -163,7 +163,7 @@ def test_scores_are_those_of_the_metrics_on_the_numbers_of_labels():
 
 def test_the_majority_of_train_is_said_of_all_and_is_called_collapsed():
     train = [TextExample("", None, label) for label in ("no", "yes", "yes")]
-    guesses = TEXTS.majority(train, LABELLED)
+    guesses = TEXTS.majority(train, LABELED)
     assert [guess.answer for guess in guesses] == ["yes", "yes"]
     assert guesses[0].probabilities == pytest.approx((1 / 3, 0, 2 / 3))
     assert TEXTS.is_collapsed(guesses)
@@ -179,12 +179,12 @@ def test_the_mean_of_train_is_the_guess_of_a_number_and_near_copies_are_a_collap
 
 
 def test_an_unknown_label_is_told_with_its_example():
-    message = error_of(read, TEXTS, [*LABELLED, TextExample("a", None, "perhaps")])
+    message = error_of(read, TEXTS, [*LABELED, TextExample("a", None, "perhaps")])
     assert "example 3" in message and "'perhaps'" in message and "'no', 'maybe', 'yes'" in message
 
 
 def test_too_short_a_reading_is_refused():
-    for task, examples in ((TEXTS, LABELLED), (CHOICES, CHOSEN)):
+    for task, examples in ((TEXTS, LABELED), (CHOICES, CHOSEN)):
         assert "7 tokens at once are too few: give 8 or more" in error_of(
             read, task, examples, max_length=7
         )

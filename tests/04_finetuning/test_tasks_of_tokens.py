@@ -73,14 +73,14 @@ def test_every_word_gets_its_own_tag_back(sentences, max_length):
                for each in predictions)  # e⁵ / (e⁵ + 6)  # fmt: skip
 
 
-def test_the_first_piece_is_labelled_and_nothing_else():
+def test_the_first_piece_is_labeled_and_nothing_else():
     (reading,) = NAMES.encode([ADA], TOKENIZER, max_length=40)
-    labelled = [
+    labeled = [
         (VOCABULARY[token], NAME_TAGS[label])
         for token, label in zip(reading.input_ids, reading.targets["labels"], strict=True)
         if label != IGNORED
     ]
-    assert labelled == list(zip("amjdh.", ADA.tags, strict=True))
+    assert labeled == list(zip("amjdh.", ADA.tags, strict=True))
     assert reading.targets["labels"][0] == reading.targets["labels"][-1] == IGNORED
 
 

@@ -79,11 +79,11 @@ def gradients(micro_batch_size: int | None, rows: int = 7) -> dict[str, torch.Te
     """Of one batch of sentences with uneven numbers of words, unclipped."""
     settings = replace(SETTINGS, batch_size=rows, micro_batch_size=micro_batch_size)
     model = model_for(TAGS).double()
-    learnt = lesson(TAGS, tagged(rows), settings)
+    learned = lesson(TAGS, tagged(rows), settings)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     training_step(
-        model, optimizer, learnt.micro_batches(0), precision=torch.float32, max_grad_norm=1e9
+        model, optimizer, learned.micro_batches(0), precision=torch.float32, max_grad_norm=1e9
     )
     return {name: before[name] - p.detach() for name, p in model.named_parameters()}
 
@@ -98,8 +98,8 @@ def test_every_word_weighs_the_same_however_a_batch_is_cut(micro_batch_size):
 
 def test_the_gradient_of_a_step_is_that_of_the_mean_over_the_answers():
     model = model_for(TAGS).double()
-    learnt = lesson(TAGS, tagged(7), replace(SETTINGS, batch_size=7))
-    (piece,) = learnt.micro_batches(0)
+    learned = lesson(TAGS, tagged(7), replace(SETTINGS, batch_size=7))
+    (piece,) = learned.micro_batches(0)
     batch = to_device(piece.batch, torch.device("cpu"))
     model.loss(model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"]),
                batch).backward()  # fmt: skip
@@ -141,7 +141,7 @@ def learn(task: Task, examples: list, model, settings: FinetuneSettings) -> list
     return run.records
 
 
-def test_a_task_is_learnt_by_heart():
+def test_a_task_is_learned_by_heart():
     settings = replace(SETTINGS, epochs=20.0, learning_rate=5e-3)
     records = learn(LABELS, TEXTS, model_for(LABELS), settings)
     assert records[0]["train_loss"] > 0.4 and records[-1]["train_loss"] < 0.02

@@ -418,7 +418,7 @@ def test_the_command_tells_a_wrong_table_in_one_line_without_traceback():
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_report_and_a_picture_come_out(table, figure_5, tmp_path, monkeypatch, capsys):
-    """Of runs that are feigned, but for those of the figure."""
+    """Of runs that are feigned, except those of the figure."""
     out, _ = figure_5
     report = tmp_path / "table.md"
     which = ["--figure", "5"] if table == "figure 5" else ["--table", table]

@@ -21,7 +21,7 @@ from bert_experiments.attributions.attribution import (
     summed,
 )
 from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
-from bert_experiments.attributions.render import WHITE, colours_of, html_page, terminal_lines
+from bert_experiments.attributions.render import WHITE, colors_of, html_page, terminal_lines
 from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
 from bert_finetuning.tasks.base import Features, HeadConfig, forward, logits_of
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -305,18 +305,18 @@ def test_nothing_of_a_text_becomes_part_of_the_page():
 
 
 def test_a_terminal_gets_no_command_from_a_text():
-    for colour in (False, True):
-        shown = terminal_lines(look_at("\x1b[31m\x07evil"), colour=colour)
+    for color in (False, True):
+        shown = terminal_lines(look_at("\x1b[31m\x07evil"), color=color)
         assert "\x1b[31m" not in shown and "\x07" not in shown
-    assert "\x1b[" not in terminal_lines(look_at("evil"), colour=False)
-    assert "\x1b[" in terminal_lines(look_at("evil"), colour=True)
+    assert "\x1b[" not in terminal_lines(look_at("evil"), color=False)
+    assert "\x1b[" in terminal_lines(look_at("evil"), color=True)
 
 
-def test_colours_grow_with_the_value_and_specials_do_not_set_the_scale():
+def test_colors_grow_with_the_value_and_specials_do_not_set_the_scale():
     look = look_at("bad")
-    cls, bad, fine, sep = colours_of(look.case.words, look.gradient, signed=True)
+    cls, bad, fine, sep = colors_of(look.case.words, look.gradient, signed=True)
     assert bad == (230, 140, 30) and fine == (170, 218, 244) and sep == (86, 180, 233)
-    assert colours_of(look.case.words, np.zeros(4), signed=True) == [WHITE] * 4
+    assert colors_of(look.case.words, np.zeros(4), signed=True) == [WHITE] * 4
     assert cls != WHITE
 
 

@@ -243,7 +243,7 @@ def test_a_tagger_is_a_function_of_its_seed_and_leaves_the_others_numbers_alone(
     assert not torch.equal(*weights)
 
 
-def test_the_learnt_weights_find_the_layer_that_tells():
+def test_the_learned_weights_find_the_layer_that_tells():
     run = trained(0, Feature((0, 1, 2), "weighted sum"), layers=3, useful=1)
     assert run.score > 0.95
     assert run.tagger.mix.weights.argmax() == 1
@@ -329,7 +329,7 @@ def test_a_fine_tuned_run_on_other_sentences_is_no_row(folder, tmp_path):
         checkpoint=str(folder), train=str(tmp_path / "train.conll"),
         dev=str(tmp_path / "dev.conll"), fine_tuned=tmp_path / "metrics.json",
     )  # fmt: skip
-    with pytest.raises(UserError, match="learnt from 9 sentences and was measured on 2; here"):
+    with pytest.raises(UserError, match="learned from 9 sentences and was measured on 2; here"):
         page_of(settings)
     path.write_text(json.dumps(other | {"task": "pos"}))
     with pytest.raises(UserError, match="its task is pos, here it is train"):
@@ -377,8 +377,10 @@ def test_a_bilstm_shows_the_left_to_right_model_what_stands_on_the_right(left_to
     one, other = [2, 5, 6, 7, 3], [2, 5, 6, 10, 3]
     assert torch.equal(start_logits(plain, one)[:3], start_logits(plain, other)[:3])
     assert not torch.allclose(start_logits(mended, one)[:3], start_logits(mended, other)[:3])
-    learnt = plain.bert.state_dict()
-    assert all(torch.equal(value, learnt[name]) for name, value in mended.bert.state_dict().items())
+    learned = plain.bert.state_dict()
+    assert all(
+        torch.equal(value, learned[name]) for name, value in mended.bert.state_dict().items()
+    )
 
 
 def test_a_padded_text_has_the_same_label_under_a_bilstm(left_to_right):
@@ -401,7 +403,7 @@ def test_a_tagger_needs_no_bilstm_head(left_to_right):
 
 
 @pytest.mark.parametrize("with_bilstm", [False, True])
-def test_texts_are_learnt_on_the_left_to_right_model_with_and_without_it(
+def test_texts_are_learned_on_the_left_to_right_model_with_and_without_it(
     left_to_right, with_bilstm
 ):
     kind = Classification(HeadConfig(("no", "yes")), ("accuracy",))

@@ -127,7 +127,7 @@ def test_bert_and_gpt_are_asked_for_the_same_words_and_differ_in_one_setting(tmp
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory) -> Path:
-    """A small BERT that has learnt nothing, and a vocabulary for reviews."""
+    """A small BERT that has learned nothing, and a vocabulary for reviews."""
     folder = tmp_path_factory.mktemp("checkpoint")
     lines = [s.text for d in stories(200) for s in d.sentences]
     lines += [sentiment(index).text for index in range(300)]

@@ -28,7 +28,7 @@ from bert_experiments.looking_inside.heads import (
     targets_of_words,
     uniform_weights,
 )
-from bert_experiments.looking_inside.neighbours import Place, find_neighbours, nearest, word_vectors
+from bert_experiments.looking_inside.neighbors import Place, find_neighbors, nearest, word_vectors
 from bert_experiments.looking_inside.senses import (
     Occurrence,
     accuracy_in_other_words,
@@ -222,7 +222,7 @@ def test_the_pairs_for_heads_are_held_out_stories(small_run):
     assert sum("a blank's answer" in looks for _, looks in made) == 2
 
 
-# --- Neighbours ----------------------------------------------------------------------------------
+# --- Neighbors ----------------------------------------------------------------------------------
 
 
 def place(sentence: str, word: str) -> Place:
@@ -230,7 +230,7 @@ def place(sentence: str, word: str) -> Place:
     return Place(sentence, start, start + len(word))
 
 
-def test_neighbours_come_by_similarity_and_each_wording_once():
+def test_neighbors_come_by_similarity_and_each_wording_once():
     places = [place("A red crane flew.", "crane"), place("The red crane flew.", "crane"),
               place("The old goose ran.", "goose"), place("A crane slept.", "crane"),
               place("One goose ate.", "goose"), place("A dog ran.", "dog")]  # fmt: skip
@@ -260,7 +260,7 @@ def test_a_word_vector_is_the_mean_of_its_pieces_in_each_layer(small_run):
 
 def test_in_the_embeddings_the_nearest_is_the_word_itself_at_the_same_place(small_run):
     candidates = ["the dog likes a song .", "a girl sees the dog .", "the cat sees the river ."]
-    layers = find_neighbours(
+    layers = find_neighbors(
         open_pretrained(small_run), "the dog sees the river .", "Dog", candidates, top=2
     )
     assert len(layers) == 3
@@ -272,14 +272,14 @@ def test_in_the_embeddings_the_nearest_is_the_word_itself_at_the_same_place(smal
 
 def test_sentences_that_the_model_cannot_read_whole_are_no_candidates(small_run):
     candidates = ["a dog sees " * 20, "the dog sees a song ."]  # 40 positions, 62 tokens and more
-    layers = find_neighbours(open_pretrained(small_run), "the dog sees .", "dog", candidates)
+    layers = find_neighbors(open_pretrained(small_run), "the dog sees .", "dog", candidates)
     sentences = {n.place.sentence for layer in layers for n in layer.occurrences}
     assert sentences == {"the dog sees a song ."}
 
 
 def test_a_word_that_is_not_in_the_sentence_is_refused(small_run):
     with pytest.raises(UserError, match=r'"bird" does not .* its words are the, cat, sees'):
-        find_neighbours(open_pretrained(small_run), "the cat sees .", "bird", ["a"])
+        find_neighbors(open_pretrained(small_run), "the cat sees .", "bird", ["a"])
 
 
 # --- Senses --------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_the_same_words_beside_it_do_not_count_as_the_same_sense():
     assert accuracy_in_other_words(told, np.stack([vectors, vectors])) == [0, 0]
 
 
-def test_an_occurrence_is_judged_by_other_stories_and_other_neighbours_only():
+def test_an_occurrence_is_judged_by_other_stories_and_other_neighbors_only():
     told = seen(("bird", 0, 7, 8), ("bird", 0, 1, 2), ("bird", 1, 7, 2), ("bird", 2, 1, 8),
                 ("bird", 3, 1, 2))  # fmt: skip
     assert in_other_words(told)[0].tolist() == [False, False, False, False, True]
@@ -451,9 +451,9 @@ def test_the_command_leaves_pictures_and_figures(long_run, tmp_path, look):
         assert 400 < width < 1500 and 200 < height < 1500
         assert name in output
     summary = json.loads((tmp_path / "inside" / "summary.json").read_text("utf-8"))
-    assert summary.keys() == {"checkpoint", "heads", "neighbours", "senses", "blanks"}
+    assert summary.keys() == {"checkpoint", "heads", "neighbors", "senses", "blanks"}
     assert summary["heads"]["names"].keys() == {"0.0", "0.1", "1.0", "1.1"}
-    assert len(summary["neighbours"]) == 3
+    assert len(summary["neighbors"]) == 3
     texts = [blank["text"] for blank in summary["blanks"]]
     assert texts == [text for text, _ in BLANKS[:-1]]  # the last is longer than 40 tokens here
 

@@ -304,14 +304,14 @@ def test_progress_tells_which_run_of_how_many_and_the_time_left(
 def test_of_a_short_run_only_its_warnings_are_heard(tmp_path, monkeypatch, checkpoint, capsys):
     def loud(settings):
         print("a table")
-        print("task  pairs\nwarning: it has learnt nothing; try another seed", file=sys.stderr)
+        print("task  pairs\nwarning: it has learned nothing; try another seed", file=sys.stderr)
         return {"scores": {"accuracy": 0.5}, "majority": {}}
 
     monkeypatch.setitem(RUNS, "fine-tuned", loud)
     collected([Trial("a row", {PAIRS: "accuracy"}, tuned(checkpoint, tmp_path))])
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines()[2:-1] == ["  warning: it has learnt nothing"]
+    assert said.err.splitlines()[2:-1] == ["  warning: it has learned nothing"]
 
 
 # What is shown and judged.
@@ -347,7 +347,7 @@ def test_the_average_of_the_papers_glue_is_that_of_its_nine_columns():
     assert {column.task for column in REAL["1"].values()} == set(GLUE) - {"mnli-mm", "wnli"}
 
 
-def test_the_tasks_are_learnt_as_the_paper_learns_them(checkpoint):
+def test_the_tasks_are_learned_as_the_paper_learns_them(checkpoint):
     base = one_checkpoint.Start(str(checkpoint), "base", PRESETS["base"])
     recipes = {}
     for table, columns in REAL.items():
@@ -495,7 +495,7 @@ def test_a_table_from_real_files_to_its_report_and_nothing_is_done_twice(
     assert report.read_text("utf-8") == text
 
 
-def test_storyworld_is_learnt_and_only_figures_are_kept(tmp_path, checkpoint, monkeypatch):
+def test_storyworld_is_learned_and_only_figures_are_kept(tmp_path, checkpoint, monkeypatch):
     few = replace(STORYWORLD["sentiment"], train=40, heldout=60)
     monkeypatch.setitem(STORYWORLD, "sentiment", few)
     settings = settings_of(tmp_path, table="1", checkpoint=str(checkpoint), seeds=1, examples=8,

@@ -155,7 +155,7 @@ def check_prediction(path: Path, raw: bytes, source: str, format: str) -> None:
         check_refusal(error, name)
         return
     if path.suffix == ".txt" and source != "-":
-        first = next(open_rows(path, Expected(labelled=False), may_be_text=True))
+        first = next(open_rows(path, Expected(labeled=False), may_be_text=True))
         if first.parts is not None:
             assert len(asked) == len(list(lines_of(path)))
     full = [each.example for each in asked if not each.example.is_empty]

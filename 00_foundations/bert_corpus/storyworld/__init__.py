@@ -1,7 +1,7 @@
 """StoryWorld: thousands of short documents about one small town, every fact of it known.
 
-`story(i)` is document i, with the words labelled whose answer is known and what settles each.
-From the same world come four labelled sets: sentiment, entailment, names and questions.
+`story(i)` is document i, with the words labeled whose answer is known and what settles each.
+From the same world come four labeled sets: sentiment, entailment, names and questions.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 from bert_corpus.storyworld import world
 from bert_corpus.storyworld.generator import KINDS, Mark, Sentence, Story, stories, story
 from bert_corpus.storyworld.grammar import read_kinds
-from bert_corpus.storyworld.labelled import entailment, names, question, sentiment
+from bert_corpus.storyworld.labeled import entailment, names, question, sentiment
 from bert_corpus.storyworld.shared_sentences import FUNCTIONS
 
 STORIES = Path(__file__).with_name("stories")

@@ -1,6 +1,6 @@
 """How a document is made: its kind and its cast are drawn, its sentences told, their labels read.
 
-A kind tells its sentences as plain text with the labelled words in angle brackets:
+A kind tells its sentences as plain text with the labeled words in angle brackets:
 
     "<r:Paris> is the capital of France, where <o:Anna> saw a <-:crane=machine> on the <l:roof>."
 
@@ -21,7 +21,7 @@ RESERVED_ONE_IN = 10  # this share of the combinations of every kind is kept for
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One labelled word of a sentence: `text[start:end]`, what settles it, and its sense."""
+    """One labeled word of a sentence: `text[start:end]`, what settles it, and its sense."""
 
     start: int
     end: int
@@ -94,9 +94,9 @@ KINDS: dict[str, Kind] = {}  # in the order of the files, which is part of what 
 
 def read_marks(told: str) -> Sentence:
     """Take the labels out of a told sentence, and begin it with a capital."""
-    first, *labelled = told.split("<")
+    first, *labeled = told.split("<")
     text, marks = first, []
-    for piece in labelled:
+    for piece in labeled:
         label, _, rest = piece.partition(">")
         word, _, sense = label[2:].partition("=")
         start = len(text)

@@ -102,7 +102,7 @@ def load_task(settings: FinetuneSettings) -> TaskData:
         test = own_test_set(data, settings.data)
     if isinstance(test, str):
         tally.source, by_name = test, settings.task is not None
-        test = read_labelled(test, data.task, columns=columns, by_place=by_name, tally=tally)
+        test = read_labeled(test, data.task, columns=columns, by_place=by_name, tally=tally)
         check_shapes(settings.train or data.name, data.train, tally.source, test)
     return replace(data, test=test, tallies=(*data.tallies[:2], tally))
 
@@ -121,16 +121,18 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
     return KNOWN[data.name].source("test", folder and Path(folder).expanduser())
 
 
-def read_labelled(source: str | Path, task: Task, **expected: Any) -> list[Any]:
+def read_labeled(source: str | Path, task: Task, **expected: Any) -> list[Any]:
     """Labeled examples of a task that is known already; `expected` are fields of `Expected`."""
     found = list(task.read(source, labels=task.head.labels, stream=False, **expected))
     task.check_examples(source, found)
     return found
 
 
-def check_shapes(train: str | Path, learnt: list[Any], source: str | Path, more: list[Any]) -> None:
-    if learnt[0].shape != more[0].shape:
-        raise UserError(f"{train} has {learnt[0].shape}, and {source} has {more[0].shape}")
+def check_shapes(
+    train: str | Path, learned: list[Any], source: str | Path, more: list[Any]
+) -> None:
+    if learned[0].shape != more[0].shape:
+        raise UserError(f"{train} has {learned[0].shape}, and {source} has {more[0].shape}")
 
 
 # --- By name -------------------------------------------------------------------------------------
@@ -188,10 +190,10 @@ def load_named(name: str, data: str | Path | None = None) -> TaskData:
 def load_storyworld(name: str, *, train: int | None = None, heldout: int | None = None) -> TaskData:
     """A set of StoryWorld; as many examples as are usual, unless other numbers are given."""
     own = STORYWORLD[name]
-    learnt = storyworld(name, "train", train or own.train)
+    learned = storyworld(name, "train", train or own.train)
     measured = storyworld(name, "heldout", heldout or own.heldout)
     task = new_task(own.task_type, own.labels, own.metrics)
-    return TaskData(name, task.adapted(learnt), learnt, measured)
+    return TaskData(name, task.adapted(learned), learned, measured)
 
 
 def find_glue(name: str) -> NamedTask:
@@ -247,26 +249,26 @@ def load_files(
     if columns != USUAL and not task_type.takes_columns:
         raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
     tallies = Tally(str(train)), Tally(), Tally()
-    learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
-    task = new_task(task_type, task_type.labels_of(learnt))
-    task_type.check_labels(train, learnt, inferred=format is None)
-    task_type.check_examples(train, learnt)
+    learned = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
+    task = new_task(task_type, task_type.labels_of(learned))
+    task_type.check_labels(train, learned, inferred=format is None)
+    task_type.check_examples(train, learned)
     split = None
     if isinstance(dev, float):
-        split, count = Split.of(learnt, dev, seed=seed), len(learnt)
+        split, count = Split.of(learned, dev, seed=seed), len(learned)
         if not split.dev:
             raise UserError(
                 f"--dev {dev:g} of {count:,} examples is none: give a larger share, or a "
                 "FILE (examples with the same text stay together)"
             )
-        measured = [learnt[place] for place in split.dev]
-        learnt = [learnt[place] for place in split.train]
+        measured = [learned[place] for place in split.dev]
+        learned = [learned[place] for place in split.train]
     else:
         tallies[1].source = str(dev)
-        measured = read_labelled(dev, task, columns=columns, by_place=False, tally=tallies[1])
-        check_shapes(train, learnt, dev, measured)
-    name, task = Path(train).name.split(".")[0], task.adapted(learnt)
-    return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
+        measured = read_labeled(dev, task, columns=columns, by_place=False, tally=tallies[1])
+        check_shapes(train, learned, dev, measured)
+    name, task = Path(train).name.split(".")[0], task.adapted(learned)
+    return TaskData(name, task, learned, measured, split=split, tallies=tallies)
 
 
 def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:

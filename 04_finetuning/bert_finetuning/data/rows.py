@@ -163,7 +163,7 @@ class Columns:
         """The column of labels as the row writes it; None if none has a usual name."""
         return row.spelled(self.label) if self.label else row.find(LABELS)
 
-    def found_in(self, row: Row, *, labelled: bool) -> "Columns":
+    def found_in(self, row: Row, *, labeled: bool) -> "Columns":
         """The same columns as the row writes them, the open ones found by their usual names. Raises
         `UserError` if one is not there."""
         text, pair = self.text, self.pair
@@ -172,11 +172,11 @@ class Columns:
             text, pair = next(both, (None, None))
         text = row.spelled(text) if text else row.find(TEXTS) or TEXTS[0]
         pair = row.spelled(pair) if pair else None
-        label = (self.label_in(row) or LABELS[0]) if labelled else None
+        label = (self.label_in(row) or LABELS[0]) if labeled else None
         used = [name for name in (text, pair, label) if name is not None]
         for name in used:
             if name not in row.fields:
-                raise unknown_column(row, name, labelled=labelled)
+                raise unknown_column(row, name, labeled=labeled)
         if self.numbered and row.line == 1:
             refuse_names(row.place, [str(row.fields[name]).strip() for name in used])
         return Columns(text, pair, label)
@@ -214,15 +214,15 @@ class Expected:
     columns: Columns = USUAL
     labels: Sequence[str] | None = None  # that may occur; None lets all pass
     by_place: bool = True  # a number may stand for the label at its place, as in GLUE's files
-    labelled: bool = True  # False: labels are not looked at
+    labeled: bool = True  # False: labels are not looked at
     tally: Tally = field(default_factory=Tally)
 
 
-def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
+def unknown_column(row: Row, name: str, *, labeled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
-    if labelled and row.find(TEXTS):
+    if labeled and row.find(TEXTS):
         return UserError(f"{row.missing(name)}: name yours, --columns label=NAME")
-    names, numbers = ("TEXT,LABEL", "1,2") if labelled else ("TEXT", "1")
+    names, numbers = ("TEXT,LABEL", "1,2") if labeled else ("TEXT", "1")
     way_out = f"name yours, --columns {names}, or number them, --columns {numbers}"
     return UserError(f"{row.missing(name)}: {way_out}, if line 1 is no line of names")
 
@@ -237,17 +237,17 @@ def refuse_names(place: str, cells: Sequence[str]) -> None:
         )
 
 
-def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
+def parse_columns(text: str | None, *, labeled: bool = True) -> Columns:
     """`TEXT,LABEL` or `TEXT,PAIR,LABEL`, without labels `TEXT` or `TEXT,PAIR`: names of columns, or
     their numbers from 1. `text=NAME,label=NAME` names some; the others go by their usual names."""
     if text is None:
         return USUAL
     given = [name.strip() for name in text.split(",")]
     parts = dict(re.findall(r"^(text|pair|label)=(.+)$", "\n".join(given), re.MULTILINE))
-    if len(parts) == len(given) and (labelled or "label" not in parts):
+    if len(parts) == len(given) and (labeled or "label" not in parts):
         return Columns(**parts)
     forms = [("text", "label"), ("text", "pair", "label")]
-    if not labelled:
+    if not labeled:
         forms = [("text",), ("text", "pair")]
     names = next((form for form in forms if len(form) == len(given)), None)
     kinds = {name.isdecimal() for name in given}

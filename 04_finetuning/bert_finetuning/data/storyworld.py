@@ -1,4 +1,4 @@
-"""The labelled sets of StoryWorld: a small task of each type that needs no download.
+"""The labeled sets of StoryWorld: a small task of each type that needs no download.
 
 The facts of its town are known, so every label is certain. An example is a pure function of (index,
 seed, split), and what it is about is reserved for one split: no held-out text is ever in train.

@@ -612,7 +612,7 @@ class Task(ABC, Generic[ExampleType]):
         if row.parts is not None:
             has_text = any(map(str.strip, row.parts))
             return cls.from_parts(row.parts, row.place) if has_text else cls.empty
-        (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
+        (example,) = cls.parse(iter([row]), Expected(columns, labeled=False))
         return example
 
     # --- A prediction shown ----------------------------------------------------------------------

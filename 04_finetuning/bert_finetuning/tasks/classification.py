@@ -117,16 +117,16 @@ class TextTask(base.Task[TextExample]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
         """Texts or pairs with their labels. Rows that are known to have no label (-1 on the Hub,
         "-" as `gold_label`) are passed over and counted."""
-        columns, labelled = None, expected.labelled
+        columns, labeled = None, expected.labeled
         for row in rows:
             if columns is None:
-                columns = expected.columns.found_in(row, labelled=labelled)
+                columns = expected.columns.found_in(row, labeled=labeled)
                 expected.tally.columns = columns
-            if labelled and row.is_blank:
+            if labeled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue
-            label = cls.read_label(row, columns.label, expected) if labelled else None
-            if labelled and label is None:
+            label = cls.read_label(row, columns.label, expected) if labeled else None
+            if labeled and label is None:
                 expected.tally.left_out["rows without a label"] += 1
                 continue
             pair = row.text(columns.pair) if columns.pair else None

@@ -108,7 +108,7 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
             if len(endings) < 2:
                 needs = "a beginning and two or more of them (on a line, with tabs between)"
                 raise UserError(f"{row.place}: {len(endings)} endings: a choice needs {needs}")
-            label = right_place(row, len(endings)) if expected.labelled else None
+            label = right_place(row, len(endings)) if expected.labeled else None
             yield Choice(row.text(names[0]), endings, label)
 
     @classmethod

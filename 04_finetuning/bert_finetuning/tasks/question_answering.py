@@ -321,12 +321,12 @@ class QuestionAnswering(base.Task[Question]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
         for row in rows:
-            name = row.place if expected.labelled else None
+            name = row.place if expected.labeled else None
             if row.fields.get("id") is not None:
                 name = str(row.fields["id"])
                 row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
-            answers = answers_in(row, context) if expected.labelled else ()
+            answers = answers_in(row, context) if expected.labeled else ()
             yield Question(name, question, context, answers)
 
     @classmethod

@@ -120,7 +120,7 @@ class Tagging(base.Task[TaggedSentence]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
         """Sentences whose tags are all written well, and of those that may occur. Without labels
         also texts, which are split into words."""
-        if not expected.labelled:
+        if not expected.labeled:
             yield from map(untagged, rows)
             return
         sentences, allowed, tally = list(map(tagged, rows)), expected.labels, expected.tally

@@ -255,7 +255,7 @@ def adopt_orphans() -> None:
 
 
 def end_descendants(but: set[int]) -> None:
-    """End all processes below this one, but for some and those below them. All are stopped first,
+    """End all processes below this one, except some and those below them. All are stopped first,
     so that none starts another."""
     stopped: set[int] = set()
     while found := descendants(os.getpid(), but) - stopped:
@@ -295,7 +295,7 @@ def status_of(process: int) -> Status | None:
 
 
 def descendants(process: int, but: set[int], family: dict[int, Status] | None = None) -> set[int]:
-    """Processes below a process, but for some and those below them; among those of `family`."""
+    """Processes below a process, except some and those below them; among those of `family`."""
     family = all_processes() if family is None else family
     found, generation = set(), {process}
     while generation:

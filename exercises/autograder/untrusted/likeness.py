@@ -1,4 +1,4 @@
-"""Which functions are the same but for their looks: a mark to look at, not a proof.
+"""Which functions are the same apart from their looks: a mark to look at, not a proof.
 
 Two functions are alike if their syntax trees are, leaving out comments, docstrings, layout,
 annotations, the names of variables and helpers, assignments that nobody reads, and the order of the

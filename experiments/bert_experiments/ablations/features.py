@@ -1,7 +1,7 @@
 """What a linear classifier can read from a model's vectors, the model itself standing still.
 
 The paper's feature-based approach (section 5.3), with the least classifier there is: vectors of the
-last layers side by side, and one matrix behind them. Three labelled sets of StoryWorld stand in for
+last layers side by side, and one matrix behind them. Three labeled sets of StoryWorld stand in for
 the paper's tasks: names in a sentence (its CoNLL-2003), whether one sentence follows from another
 (its MNLI), and whether a review praises (its SST-2).
 """

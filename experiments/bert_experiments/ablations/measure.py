@@ -1,6 +1,6 @@
 """What is measured of every run: the figures of which a table's columns are made.
 
-All runs of a table are asked the same: held-out text and labelled sets do not depend on a run's
+All runs of a table are asked the same: held-out text and labeled sets do not depend on a run's
 seed, and words to be guessed stand behind [MASK] however the run was masked.
 
 A model that reads from the left alone never saw a [MASK]. Asked for the word at position p, it

@@ -16,7 +16,7 @@ from bert_experiments.report.figures import (
     values_of,
 )
 from bert_experiments.report.page import Page
-from bert_experiments.report.plots import COLOURS, draw_curve, draw_rows, unboxed
+from bert_experiments.report.plots import COLORS, draw_curve, draw_rows, unboxed
 from bert_experiments.report.verdicts import judge
 from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
@@ -101,9 +101,9 @@ def draw_course(results: Results) -> Picture:
     panels = picture.subplots(1, 3, sharey=True)
     points = points_of(results)
     for axes, kind in zip(panels, ("all", "left", "right"), strict=True):
-        for (variant, runs), colour in zip(results.items(), COLOURS, strict=True):
+        for (variant, runs), color in zip(results.items(), COLORS, strict=True):
             values = np.array([[100 * run[f"{kind}@{p}%"] for p in points] for run in runs])
-            draw_curve(axes, points, values, colour=colour, label=variant)
+            draw_curve(axes, points, values, color=color, label=variant)
         axes.set(title=TITLES[kind], xlabel="steps, per cent of the run", ylim=(0, 100))
     panels[0].set_ylabel("first guess right, per cent")
     panels[0].legend(frameon=False)

@@ -21,7 +21,7 @@ from bert_corpus.store import TokenStore, corpus_path, holds_stores
 from bert_experiments.ablations.variants import expected_seconds, training_seconds
 from bert_experiments.report.figures import in_parallel
 from bert_experiments.report.page import Page, aligned, check_report, command_of
-from bert_experiments.report.plots import COLOURS, unboxed
+from bert_experiments.report.plots import COLORS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.config import Initialization, Size
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -406,15 +406,15 @@ def picture_of(
         height=4, width=7, xlabel="tokens read (millions)", ylabel="held-out loss (nats)"
     )
     curve, kept = fit(best_recipes(points)), best_recipes(points)
-    for colour, each in zip(COLOURS, predictions, strict=False):
+    for color, each in zip(COLORS, predictions, strict=False):
         of_size = [point for point in kept if point.run.size == each.size]
         first = min(point.run.millions for point in of_size)
         reach = np.geomspace(first, each.millions, 100)
         worth = [curve.loss(each.size, worth_of(float(m), unique)) for m in reach]
-        axes.plot(reach, worth, "--", color=colour, linewidth=1)
+        axes.plot(reach, worth, "--", color=color, linewidth=1)
         axes.plot([point.run.millions for point in of_size], [point.loss for point in of_size],
-                  "o", color=colour, label=each.size)  # fmt: skip
-        axes.errorbar([each.millions], [each.loss], color=colour, marker="D", capsize=4,
+                  "o", color=color, label=each.size)  # fmt: skip
+        axes.errorbar([each.millions], [each.loss], color=color, marker="D", capsize=4,
                       yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
     if settings.long_run:
         loss = last_heldout_loss(settings.long_run)

@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
 from bert_experiments.attributions.render import (
-    has_colours,
+    has_colors,
     html_page,
     save_picture,
     terminal_lines,
@@ -96,7 +96,7 @@ def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any
 
 
 def read_input(settings: AttributionSettings, task: Task) -> list[Any]:
-    columns = parse_columns(settings.columns, labelled=settings.labels)
+    columns = parse_columns(settings.columns, labeled=settings.labels)
     if not settings.labels:
         queries = from_source(settings.input, type(task), columns)
         return [each.example for each in queries if not each.example.is_empty]
@@ -177,7 +177,7 @@ def attribute(settings: AttributionSettings) -> None:
         test = masking_test(attributor, sample, mask_id=mask_id)
     notes = [note for note in (what, READ_AS, note_of(test)) if note]
     for each in found:
-        print(terminal_lines(each, colour=has_colours()) + "\n")
+        print(terminal_lines(each, color=has_colors()) + "\n")
     print("\n\n".join(map(wrapped, notes)))
     title = f"{settings.checkpoint.name}: " + ("errors" if shown[0].is_wrong else "answers")
     html, picture = settings.out / "errors.html", settings.out / "errors.png"

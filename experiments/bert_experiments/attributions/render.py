@@ -1,6 +1,6 @@
 """Attributions as lines of a terminal, as a page of HTML and as a picture.
 
-A value's colour is pale for little and full for the most that any word of the row has. Blue speaks
+A value's color is pale for little and full for the most that any word of the row has. Blue speaks
 for the answer, orange against it; green is attention. The color-blind can tell the three apart
 (Okabe and Ito 2008); the numbers stand beside them.
 
@@ -22,12 +22,12 @@ from bert_experiments.attributions.attribution import Attribution, WordValues
 from bert_experiments.attributions.cases import Word
 from bert_run.pictures import DARK, GREY, Picture
 
-Colour = tuple[int, int, int]  # red, green, blue, to 255
+Color = tuple[int, int, int]  # red, green, blue, to 255
 
-WHITE: Colour = (255, 255, 255)
-FOR: Colour = (86, 180, 233)
-AGAINST: Colour = (230, 140, 30)
-ATTENTION: Colour = (60, 180, 130)
+WHITE: Color = (255, 255, 255)
+FOR: Color = (86, 180, 233)
+AGAINST: Color = (230, 140, 30)
+ATTENTION: Color = (60, 180, 130)
 LEGEND = ((FOR, "speaks for the answer"), (AGAINST, "against it"), (ATTENTION, "attention weight"))
 
 
@@ -53,7 +53,7 @@ def scaled(words: Sequence[Word], values: WordValues) -> WordValues:
     return np.clip(values / (max(sizes, default=0.0) or 1.0), -1, 1)
 
 
-def colours_of(words: Sequence[Word], values: WordValues, *, signed: bool) -> list[Colour]:
+def colors_of(words: Sequence[Word], values: WordValues, *, signed: bool) -> list[Color]:
     """`signed`: contributions for and against; else attention weights."""
     return [
         between(WHITE, (FOR if value >= 0 else AGAINST) if signed else ATTENTION, abs(value))
@@ -61,39 +61,39 @@ def colours_of(words: Sequence[Word], values: WordValues, *, signed: bool) -> li
     ]
 
 
-def between(pale: Colour, full: Colour, part: float) -> Colour:
+def between(pale: Color, full: Color, part: float) -> Color:
     return tuple(round(a + part * (b - a)) for a, b in zip(pale, full, strict=True))
 
 
 # --- A terminal ----------------------------------------------------------------------------------
 
 BLACK_ON = "\033[38;2;0;0;0;48;2;{};{};{}m{}\033[0m"
-COLOURED_FROM, NUMBERED_FROM = 0.08, 0.25  # of the strongest word; weaker ones stay as they are
+COLORED_FROM, NUMBERED_FROM = 0.08, 0.25  # of the strongest word; weaker ones stay as they are
 
 
-def has_colours() -> bool:
+def has_colors() -> bool:
     """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def terminal_lines(found: Attribution, *, colour: bool) -> str:
-    """Words on a coloured ground, or with their numbers where there is no colour."""
+def terminal_lines(found: Attribution, *, color: bool) -> str:
+    """Words on a colored ground, or with their numbers where there is no color."""
     lines = [printable(heading(found))]
     for name, values, signed in rows_of(found):
-        words = words_as_text(found.case.words, values, signed=signed, colour=colour)
+        words = words_as_text(found.case.words, values, signed=signed, color=color)
         lines.append(f"        {name:<10}{' '.join(words)}")
     return "\n".join(lines)
 
 
 def words_as_text(
-    words: Sequence[Word], values: WordValues, *, signed: bool, colour: bool
+    words: Sequence[Word], values: WordValues, *, signed: bool, color: bool
 ) -> Iterator[str]:
-    fractions, grounds = scaled(words, values), colours_of(words, values, signed=signed)
+    fractions, grounds = scaled(words, values), colors_of(words, values, signed=signed)
     for word, value, fraction, ground in zip(words, values, fractions, grounds, strict=True):
         text = printable(word.text)
-        if colour and abs(fraction) >= COLOURED_FROM:
+        if color and abs(fraction) >= COLORED_FROM:
             text = BLACK_ON.format(*ground, text)
-        elif not colour and abs(fraction) >= NUMBERED_FROM:
+        elif not color and abs(fraction) >= NUMBERED_FROM:
             text += f"({value:+.2g})" if signed else f"({value:.0%})"
         yield text
 
@@ -120,7 +120,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def html_page(attributions: Sequence[Attribution], *, title: str, notes: Sequence[str]) -> str:
     """The whole page; `notes` are paragraphs above the cases."""
-    legend = " ".join(f"<span {ground(colour)}>{name}</span>" for colour, name in LEGEND)
+    legend = " ".join(f"<span {ground(color)}>{name}</span>" for color, name in LEGEND)
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -152,16 +152,16 @@ def article(found: Attribution) -> str:
 
 def html_row(name: str, words: Sequence[Word], values: WordValues, *, signed: bool) -> str:
     spans = []
-    colours = colours_of(words, values, signed=signed)
-    for word, value, colour in zip(words, values, colours, strict=True):
+    colors = colors_of(words, values, signed=signed)
+    for word, value, color in zip(words, values, colors, strict=True):
         number = f"{value:+.3f}" if signed else f"{value:.1%}"
         special = ' class="special"' if word.is_special else ""
-        spans.append(f'<span {ground(colour)}{special} title="{number}">{escape(word.text)}</span>')
+        spans.append(f'<span {ground(color)}{special} title="{number}">{escape(word.text)}</span>')
     return f'<p class="row"><b>{name}</b>{" ".join(spans)}</p>'
 
 
-def ground(colour: Colour) -> str:
-    return 'style="background: rgb({}, {}, {})"'.format(*colour)
+def ground(color: Color) -> str:
+    return 'style="background: rgb({}, {}, {})"'.format(*color)
 
 
 # --- A picture -----------------------------------------------------------------------------------
@@ -182,8 +182,8 @@ def save_picture(attributions: Sequence[Attribution], path: Path, *, title: str)
     axes.axis("off")
     write(axes, 0.1, LINE, title, size=11)
     left = 0.12
-    for colour, name in LEGEND:
-        write(axes, left, LINE * 2.1, name, size=8.5, ground=colour)
+    for color, name in LEGEND:
+        write(axes, left, LINE * 2.1, name, size=8.5, ground=color)
         left += LETTER * len(name) + 0.25
     top = LINE * 3.2
     for found in attributions:
@@ -200,12 +200,12 @@ def draw_rows_of(axes: Axes, found: Attribution, top: float) -> float:
     words = found.case.words
     for name, values, signed in rows_of(found):
         write(axes, 0.1, top, name, size=8, color=GREY)
-        colours = colours_of(words, values, signed=signed)
+        colors = colors_of(words, values, signed=signed)
         for line in broken_lines(words):
             left = MARGIN
             for number in line:
                 word, half = words[number], width(words[number]) / 2
-                write(axes, left + half, top, word.text, size=8.5, ground=colours[number],
+                write(axes, left + half, top, word.text, size=8.5, ground=colors[number],
                       color=GREY if word.is_special else DARK, ha="center",
                       family="monospace")  # fmt: skip
                 left += 2 * half
@@ -230,7 +230,7 @@ def broken_lines(words: Sequence[Word]) -> list[list[int]]:
 
 
 def write(
-    axes: Axes, left: float, top: float, text: str, *, size: float, ground: Colour | None = None,
+    axes: Axes, left: float, top: float, text: str, *, size: float, ground: Color | None = None,
     **look,
 ) -> None:  # fmt: skip
     if ground:

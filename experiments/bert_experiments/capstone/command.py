@@ -46,7 +46,7 @@ def stand_of(file: Path, agrees: Agrees) -> dict[str, str]:
             ) from None
         except StudentError as error:
             if not error.to_do:
-                raise UserError(f"{first_line(error)}: mend it, or leave it to do") from None
+                raise UserError(f"{first_line(error)}: fix it, or leave it to do") from None
             found[name] = TO_DO
     return found
 

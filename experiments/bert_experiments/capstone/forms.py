@@ -13,7 +13,7 @@ def like_adam(weights, gradients, state, **_):
     return weights, {"m": state["m"], "v": state["v"]}
 
 
-# What each function must return, but for the numbers: its arguments have the forms.
+# What each function must return, apart from the numbers: its arguments have the forms.
 FORMS: dict[str, Callable[..., Any]] = {
     "layer_forward": lambda x, mask, weights, **_: x,
     "layer_backward": lambda dout, x, mask, weights, **_: (x, weights),

@@ -127,7 +127,7 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> list[Figures] |
     try:
         content = json.loads(path.read_text("utf-8"))
         found = [float(seed["best"][metric]) for seed in content["seeds"]]
-        task, learnt = content["task"], content["train_examples"]
+        task, learned = content["task"], content["train_examples"]
         measured = content["dev_examples"]
         theirs = {split: content["inputs"][split]["sha256"] for split in ("train", "dev")
                   if "inputs" in content}  # fmt: skip
@@ -143,9 +143,9 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> list[Figures] |
     if task != data.name:
         raise UserError(f"{path}: its task is {task}, here it is {data.name}: take another run")
     ours = settings.few_shot or len(data.train), len(data.dev)
-    if (learnt, measured) != ours:
+    if (learned, measured) != ours:
         raise UserError(
-            f"{path}: it learnt from {learnt:,} sentences and was measured on {measured:,}; here "
+            f"{path}: it learned from {learned:,} sentences and was measured on {measured:,}; here "
             f"these are {ours[0]:,} and {ours[1]:,}: the two cannot be compared"
         )
     for split, examples in (("train", data.train), ("dev", data.dev)):
@@ -168,11 +168,11 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> list[Figures] |
 def how_measured(settings: FeatureSettings, bench: Bench, model: str) -> str:
     """What the figures stand for, in a paragraph."""
     data, recipe = bench.data, bench.recipe
-    learnt = settings.few_shot or len(data.train)
+    learned = settings.few_shot or len(data.train)
     metric = "F1 of names" if data.task.metrics[0] == "entity_f1" else "tagging accuracy"
     drawn = ", the selection of sentences" if settings.few_shot else ""
     return (
-        f"Task {data.name}: {learnt:,} training sentences, {len(data.dev):,} dev sentences "
+        f"Task {data.name}: {learned:,} training sentences, {len(data.dev):,} dev sentences "
         f"({metric}). The model: {model}. On top: a two-layer BiLSTM of width {recipe.width}, Adam "
         f"with learning rate {recipe.learning_rate:g}, batch size {recipe.batch_size}, dropout "
         f"{recipe.dropout:g}. The score is the best of its evaluations on the same dev sentences, "

@@ -65,7 +65,7 @@ class Bench:
         number = {tag: place for place, tag in enumerate(self.labels)}
         return [[number[tag] for tag in sentence.tags] for sentence in sentences]
 
-    def learnt(self, vectors: WordVectors, seed: int) -> TaggingSet:
+    def learned(self, vectors: WordVectors, seed: int) -> TaggingSet:
         row = {place: number for number, place in enumerate(self.used)}
         places = self.drawn[seed]
         tags = self.numbers([self.data.train[place] for place in places])
@@ -81,7 +81,7 @@ class Bench:
         dev = self.measured(vectors)
         run = train_tagger(
             feature,
-            self.learnt(vectors, seed),
+            self.learned(vectors, seed),
             num_tags=len(self.labels),
             recipe=self.recipe,
             judge=partial(self.judge, dev=dev, feature=feature),

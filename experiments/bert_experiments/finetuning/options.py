@@ -90,8 +90,8 @@ def with_weights(settings: OptionsSettings, weights: str | None, seed: int) -> F
     data = load_storyworld("sentiment")
     data = replace(data, train=imbalanced(data.train, seed))
     chosen = settings.of("sentiment", epochs=10.0, class_weights=weights, eval_every=10_000)
-    learnt = learn(data, chosen, seed=seed)
-    return rare_label_scores(learnt.task, data.dev, learnt.predictions)
+    learned = learn(data, chosen, seed=seed)
+    return rare_label_scores(learned.task, data.dev, learned.predictions)
 
 
 def early_stopping(settings: OptionsSettings, patience: int | None, seed: int) -> Figures:

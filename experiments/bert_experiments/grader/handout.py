@@ -57,7 +57,7 @@ def hand_out(out: Path) -> None:
         copy_course(weeks, out / COURSE)
     git(out, "init", "--quiet", "--initial-branch=main")
     commit(out, "The course", ".")
-    also = f", with {COURSE} but for its seed" if weeks else ""
+    also = f", with {COURSE} except its seed" if weeks else ""
     print(f"{out}: {len(present())} exercises to do, in one commit{also}")
 
 

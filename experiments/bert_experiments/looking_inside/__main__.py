@@ -1,6 +1,6 @@
 """`python -m bert_experiments.looking_inside`: what a trained BERT does inside.
 
-Its attention heads, the neighbours of a word in context, the two senses of a word, and how blanks
+Its attention heads, the neighbors of a word in context, the two senses of a word, and how blanks
 came to be filled. Each measure and picture is a file of `bert_experiments.looking_inside`.
 """
 
@@ -27,9 +27,9 @@ from bert_experiments.looking_inside.heads import (
     measure_heads,
     story_batches,
 )
-from bert_experiments.looking_inside.neighbours import (
-    find_neighbours,
-    neighbours_text,
+from bert_experiments.looking_inside.neighbors import (
+    find_neighbors,
+    neighbors_text,
     sentences_of,
 )
 from bert_experiments.looking_inside.senses import (
@@ -67,7 +67,7 @@ class LookingSettings:
     run: Path | None = None
     """a pretraining run that kept its checkpoints: draws blanks by step"""
     sentence: str = "The crane spread its wings and flew over the marsh."
-    """neighbours are sought for a word of this sentence"""
+    """neighbors are sought for a word of this sentence"""
     word: str = "crane"
     """and this is the word"""
     sense_word: str = "crane"
@@ -100,7 +100,7 @@ def look_inside(settings: LookingSettings) -> dict:
     return {
         "checkpoint": str(settings.checkpoint),
         "heads": look_at_heads(pretrained, settings),
-        "neighbours": look_at_neighbours(pretrained, settings),
+        "neighbors": look_at_neighbors(pretrained, settings),
         "senses": look_at_senses(pretrained, settings, held_out),
         "blanks": look_at_blanks(folders, settings) if folders else None,
     }
@@ -140,14 +140,14 @@ def look_at_heads(pretrained: Pretrained, settings: LookingSettings) -> dict:
     }
 
 
-def look_at_neighbours(pretrained: Pretrained, settings: LookingSettings) -> list[dict]:
+def look_at_neighbors(pretrained: Pretrained, settings: LookingSettings) -> list[dict]:
     candidates = sentences_of(stories(settings.stories, split="heldout"))
-    layers = find_neighbours(pretrained, settings.sentence, settings.word, candidates)
+    layers = find_neighbors(pretrained, settings.sentence, settings.word, candidates)
     print_heading(f"“{settings.word}” in “{settings.sentence}”: its nearest vectors by layer")
-    print(neighbours_text(layers))
+    print(neighbors_text(layers))
     explain(
         "Layer 0 knows the word and its place alone, so the word finds itself, whatever it means "
-        "there; further up, a neighbour is what the model takes for alike in its sentence."
+        "there; further up, a neighbor is what the model takes for alike in its sentence."
     )
     return [asdict(layer) for layer in layers]
 

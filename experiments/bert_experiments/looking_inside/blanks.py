@@ -164,8 +164,8 @@ def draw_blanks(histories: list[BlankHistory], path: Path) -> None:
     for axes, one in zip(panels, histories, strict=False):
         if one.right is not None:
             axes.plot(one.steps, one.right, color=BLUE, linewidth=2.2, label=label_of_right(one))
-        for (word, shares), colour in zip(one.rivals.items(), (ORANGE, AMBER, PINK), strict=False):
-            axes.plot(one.steps, shares, color=colour, linewidth=1, label=word)
+        for (word, shares), color in zip(one.rivals.items(), (ORANGE, AMBER, PINK), strict=False):
+            axes.plot(one.steps, shares, color=color, linewidth=1, label=word)
         axes.set_ylim(0, 1.02)
         axes.set_title(textwrap.fill(one.text, 60), fontsize=8)
         axes.legend(frameon=False, fontsize=7)

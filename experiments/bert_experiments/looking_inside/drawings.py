@@ -1,4 +1,4 @@
-"""The drawings of the notebooks: tokens as boxes, tables as colours, arrays with their numbers.
+"""The drawings of the notebooks: tokens as boxes, tables as colors, arrays with their numbers.
 
 draw_tokens(["[CLS]", "the", "crane", "[SEP]"], ["special", "A", "A", "special"])
 draw_arrays({"query": query, "key": key})
@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from bert_run.pictures import (
     BLUE,
-    COLOURS,
+    COLORS,
     DARK,
     GREEN,
     GREY,
@@ -23,7 +23,7 @@ from bert_run.pictures import (
     Picture,
 )
 
-# What a token's box is filled with; a kind that is not here gets the next of `COLOURS`.
+# What a token's box is filled with; a kind that is not here gets the next of `COLORS`.
 KINDS = {
     "special": "#dddddd",
     "A": "#b3d4e8",
@@ -36,7 +36,7 @@ KINDS = {
 SETTLED_BY = {"left": BLUE, "right": ORANGE, "both": GREEN, "other": PINK}  # marks of StoryWorld
 NAMED = {"PER": BLUE, "ORG": ORANGE, "LOC": GREEN}  # the same in every picture of names
 ON_DARK = {"masked", "kept"}  # fills that want white letters
-GROWS, SIGNED = "Blues", "RdBu"  # colour maps: from zero up; from minus to plus, white between
+GROWS, SIGNED = "Blues", "RdBu"  # color maps: from zero up; from minus to plus, white between
 
 # --- Tokens --------------------------------------------------------------------------------------
 
@@ -48,9 +48,9 @@ def draw_tokens(
     notes: Mapping[str, Sequence] | None = None,
     title: str = "",
 ) -> Picture:
-    """A row of boxes, a token in each, coloured by its kind; long rows are broken at the margin.
+    """A row of boxes, a token in each, colored by its kind; long rows are broken at the margin.
 
-    kinds: for each token one of `KINDS`, or any other word, or "" for a box without colour.
+    kinds: for each token one of `KINDS`, or any other word, or "" for a box without color.
     notes: rows of small text under the boxes: {"id": ids, "segment": segments}.
     """
     kinds, notes = list(kinds or [""] * len(tokens)), dict(notes or {})
@@ -85,7 +85,7 @@ def draw_tokens(
 
 
 def kinds_of(tokens: Sequence[str], segments: Sequence[int]) -> list[str]:
-    """What each token of a pair is, for its colour: special, A, B, masked or padding."""
+    """What each token of a pair is, for its color: special, A, B, masked or padding."""
     special = {"[PAD]": "padding", "[CLS]": "special", "[SEP]": "special", "[MASK]": "masked"}
     return [special.get(t, "AB"[s]) for t, s in zip(tokens, segments, strict=True)]
 
@@ -103,18 +103,18 @@ def broken_lines(widths: Sequence[float], room: float) -> list[list[int]]:
 
 
 def fills(kinds: Sequence[str]) -> dict[str, str]:
-    """The colour of each kind that occurs: the known ones first, others as they come."""
+    """The color of each kind that occurs: the known ones first, others as they come."""
     present = dict.fromkeys(kind for kind in kinds if kind)
     known = {kind: KINDS[kind] for kind in KINDS if kind in present}
     fixed = SETTLED_BY | NAMED
     known |= {kind: paler(fixed[kind]) for kind in fixed if kind in present}
     others = [kind for kind in present if kind not in known]
-    return known | {kind: paler(COLOURS[i % len(COLOURS)]) for i, kind in enumerate(others)}
+    return known | {kind: paler(COLORS[i % len(COLORS)]) for i, kind in enumerate(others)}
 
 
-def paler(colour: str, keep: float = 0.4) -> str:
-    """The colour mixed with white."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+def paler(color: str, keep: float = 0.4) -> str:
+    """The color mixed with white."""
+    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - keep * (255 - part)):02x}" for part in parts)
 
 
@@ -151,9 +151,9 @@ def draw_heat(
     ylabel: str = "",
     numbers: bool = False,
 ) -> Picture:
-    """A table as colours, its rows and columns named: attention, similarities, probabilities.
+    """A table as colors, its rows and columns named: attention, similarities, probabilities.
 
-    label: what a colour stands for, with its unit. numbers: also write each value.
+    label: what a color stands for, with its unit. numbers: also write each value.
     """
     wide = min(PAGE, 1.9 + (0.52 if numbers else 0.3) * len(columns) + 0.06 * longest(rows))
     picture = Picture(0.8 + 0.3 * len(rows) + 0.06 * longest(columns), wide, says=title or label)
@@ -175,7 +175,7 @@ def longest(names: Sequence[str]) -> int:
 
 
 def scale_of(table: np.ndarray) -> dict:
-    """Colours from white at zero: blue upwards; red downwards if anything is below."""
+    """Colors from white at zero: blue upwards; red downwards if anything is below."""
     most = float(np.abs(table).max(initial=0)) or 1.0
     if (table < 0).any():
         return {"cmap": SIGNED, "vmin": -most, "vmax": most}

@@ -6,11 +6,11 @@ StoryWorld marks the sense of every such word. Two questions are put to the vect
 - has the nearest occurrence in another story the same sense? Stories are told in set phrases, so
   this can be answered by the words beside it alone;
 - do the senses' means tell them apart *in other words*: when the means are taken over occurrences
-  in other stories whose neighbours on both sides are different words?
+  in other stories whose neighbors on both sides are different words?
 
 The second is asked twice, of words read in their whole story and of words read in their sentence
 alone: most senses keep to their own kinds of story, and what a story is about gives them away too.
-And all is measured once more in the same model untrained: what that can do is not learnt.
+And all is measured once more in the same model untrained: what that can do is not learned.
 """
 
 from collections import Counter, defaultdict
@@ -262,9 +262,9 @@ def draw_senses_by_layer(reports: Reports, before: Reports, word: str, path: Pat
     panels = picture.subplots(rows, columns, squeeze=False).ravel()
     for number, plane in enumerate(report.planes):
         axes = panels[number]
-        for sense, (colour, marker) in zip(sorted(set(report.senses)), STYLES, strict=False):
+        for sense, (color, marker) in zip(sorted(set(report.senses)), STYLES, strict=False):
             chosen = plane[np.array(report.senses) == sense]
-            axes.scatter(*chosen.T, s=14, c=colour, marker=marker, alpha=0.6, label=sense)
+            axes.scatter(*chosen.T, s=14, c=color, marker=marker, alpha=0.6, label=sense)
         axes.set(xticks=[], yticks=[])
         axes.set_title(f"“{word}”, layer {number}" + (" (embeddings)" if not number else ""),
                        fontsize=9)  # fmt: skip
@@ -277,14 +277,14 @@ def draw_senses_by_layer(reports: Reports, before: Reports, word: str, path: Pat
 
 def draw_shares(axes: Axes, reports: Reports, before: Reports) -> None:
     """Thin lines are words, thick ones their mean, dotted ones the mean of the untrained model."""
-    for (measure, label), colour in zip(MEASURES.items(), (SKY, PINK, GREEN), strict=True):
+    for (measure, label), color in zip(MEASURES.items(), (SKY, PINK, GREEN), strict=True):
         for word in shares_of(reports, measure):
-            axes.plot(word, color=colour, linewidth=0.7, alpha=0.4)
+            axes.plot(word, color=color, linewidth=0.7, alpha=0.4)
         mean, untrained_mean = mean_share(reports, measure), mean_share(before, measure)
         if mean:
-            axes.plot(mean, ".-", color=colour, linewidth=2.5, label=label)
+            axes.plot(mean, ".-", color=color, linewidth=2.5, label=label)
         if untrained_mean:
-            axes.plot(untrained_mean, ":", color=colour, linewidth=1.8)
+            axes.plot(untrained_mean, ":", color=color, linewidth=1.8)
     axes.set(ylim=(0, 1.03), xlabel="layer")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(f"share right: {len(reports)} words, their mean; dotted: untrained", fontsize=9)

@@ -47,7 +47,7 @@ from bert_experiments.paper_tables.settings import TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import NOTHING, UNTRAINED, Results
 from bert_experiments.report.page import Page
-from bert_experiments.report.plots import COLOURS, draw_curve, unboxed
+from bert_experiments.report.plots import COLORS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_paper.pretrain import PretrainSettings
 from bert_run.files import RunFolder, step_of
@@ -328,9 +328,9 @@ def draw_accuracy(results: Results) -> Picture:
     columns = ABLATED["figure 5"]
     panels = picture.subplots(1, len(columns))
     for axes, column in zip(panels, columns, strict=True):
-        for row, colour in zip(models, COLOURS, strict=False):
+        for row, color in zip(models, COLORS, strict=False):
             values = [[100 * run[f"{column}@{s}%"] for s in POINTS] for run in results[row]]
-            draw_curve(axes, POINTS, np.array(values), colour=colour, label=row)
+            draw_curve(axes, POINTS, np.array(values), color=color, label=row)
         level = 100 * statistics.median(run[f"{column}@100%"] for run in results[UNTRAINED])
         axes.axhline(level, color=GREY, linestyle="--", label=UNTRAINED)
         axes.set(xlabel="steps of pretraining, per cent of the run", ylabel=f"{column}, per cent")

@@ -173,7 +173,7 @@ def with_bilstm(settings: FinetuneSettings) -> Scores:
 
 
 def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
-    """Of a model that has learnt MNLI, on kinds of text that train has not."""
+    """Of a model that has learned MNLI, on kinds of text that train has not."""
     device, data = choose_device(settings.device), load_named("mnli-mm", settings.data)
     task = data.task
     finetuned = load_finetuned(folder, device=device)

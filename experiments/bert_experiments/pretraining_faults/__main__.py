@@ -144,7 +144,7 @@ def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) ->
 
 
 def questions_text(found: dict[str, list[dict]]) -> str:
-    """A table for each question; every run has the healthy run's exam but for its vocabulary."""
+    """A table for each question; every run has the healthy run's exam, except its vocabulary."""
     parts = []
     for title, runs in QUESTIONS.items():
         rows = [["run", "training loss", "held-out loss", "accuracy", "nats per character",

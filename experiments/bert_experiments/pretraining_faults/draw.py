@@ -20,8 +20,8 @@ def draw_runs(
     rows = picture.subplots(len(curves), 3, squeeze=False, sharex=True)
     for axes, (name, curve) in zip(rows, curves.items(), strict=True):
         if beside:
-            draw_run(axes, beside, colours=(GREY, GREY), alpha=0.5)
-        draw_run(axes, curve, colours=(BLUE, ORANGE))
+            draw_run(axes, beside, colors=(GREY, GREY), alpha=0.5)
+        draw_run(axes, curve, colors=(BLUE, ORANGE))
         for panel in axes[:2]:
             panel.set_ylim(0, 1.1 * max(curve["ln_v"], curve["first_loss"]))
             for level in (curve["ln_v"], curve["entropy"]):
@@ -38,14 +38,14 @@ def draw_runs(
     return unboxed(picture)
 
 
-def draw_run(axes, curve: dict, *, colours: tuple[str, str], alpha: float = 1.0) -> None:
+def draw_run(axes, curve: dict, *, colors: tuple[str, str], alpha: float = 1.0) -> None:
     """The three curves of one run."""
     step = curve["step"]
     measured = [(s, loss) for s, loss in zip(step, curve["heldout"], strict=True)
                 if loss is not None]  # fmt: skip
-    axes[0].plot([0, *step], [curve["first_loss"], *curve["train"]], color=colours[0], alpha=alpha)
-    axes[1].plot(*zip(*measured, strict=True), ".-", color=colours[1], markersize=3, alpha=alpha)
-    axes[2].plot(step, curve["norm"], color=colours[0], alpha=alpha)
+    axes[0].plot([0, *step], [curve["first_loss"], *curve["train"]], color=colors[0], alpha=alpha)
+    axes[1].plot(*zip(*measured, strict=True), ".-", color=colors[1], markersize=3, alpha=alpha)
+    axes[2].plot(step, curve["norm"], color=colors[0], alpha=alpha)
     if any(after < 0.999 * before
            for before, after in zip(curve["norm"], curve["clipped"], strict=True)):  # fmt: skip
-        axes[2].plot(step, curve["clipped"], "--", color=colours[0], linewidth=0.9, alpha=alpha)
+        axes[2].plot(step, curve["clipped"], "--", color=colors[0], linewidth=0.9, alpha=alpha)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from bert_experiments.report.figures import Results, is_fraction, values_of
 from bert_run.pictures import BLUE, GREEN, GREY, ORANGE, Picture
 
-COLOURS = (BLUE, GREEN, ORANGE)
+COLORS = (BLUE, GREEN, ORANGE)
 PANELS_IN_A_ROW = 5
 
 
@@ -67,9 +67,9 @@ def draw_values(axes: Axes, row: int, values: list[float], *, mark: str | None =
 
 
 def draw_curve(
-    axes: Axes, x: Sequence[float], values: Float[np.ndarray, "seeds points"], *, colour: str,
+    axes: Axes, x: Sequence[float], values: Float[np.ndarray, "seeds points"], *, color: str,
     label: str,
 ) -> None:  # fmt: skip
     """The median of the seeds as a line, from the lowest to the highest as a band."""
-    axes.plot(x, np.median(values, axis=0), ".-", color=colour, label=label)
-    axes.fill_between(x, values.min(0), values.max(0), color=colour, alpha=0.2)
+    axes.plot(x, np.median(values, axis=0), ".-", color=color, label=label)
+    axes.fill_between(x, values.min(0), values.max(0), color=color, alpha=0.2)

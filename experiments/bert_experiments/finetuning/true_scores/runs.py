@@ -174,8 +174,8 @@ def trained(run: Run, sets: Sets, folder: Path) -> dict[str, Any]:
     }[run.learns]()
     together = [example for examples in measured.values() for example in examples]
     data = TaskData("sst-2", task_of(train, settings.pooling), list(train), together)
-    learnt = learn(data, settings, seed=run.seed)
-    chances = np.array([each.probabilities for each in learnt.predictions]).clip(1e-9)
+    learned = learn(data, settings, seed=run.seed)
+    chances = np.array([each.probabilities for each in learned.predictions]).clip(1e-9)
     margins = np.log(chances[:, 1] / chances[:, 0]).round(4)
     ends = np.cumsum([len(examples) for examples in measured.values()])[:-1]
     return {name: part.tolist()

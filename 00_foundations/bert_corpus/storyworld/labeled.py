@@ -1,4 +1,4 @@
-"""Labelled sets from the same world: sentiment, sentence pairs, names, questions.
+"""Labeled sets from the same world: sentiment, sentence pairs, names, questions.
 
 Each example is a pure function of (index, seed, split), told as `sets.txt` says. Its combination
 belongs to one split, like those of the documents, so no held-out text is ever in train.
@@ -67,7 +67,7 @@ def entailment(index: int, *, seed: int = 0, split: str = "train") -> PairExampl
 
 
 def names(index: int, *, seed: int = 0, split: str = "train") -> NamesExample:
-    """Who is a person, a place, an organisation. Fox is a family, a bank, or an animal."""
+    """Who is a person, a place, an organization. Fox is a family, a bank, or an animal."""
     (told,) = _tell("names", index, seed, split)
     words, tags = [], []
     for piece in told.replace("]", "[").split("["):

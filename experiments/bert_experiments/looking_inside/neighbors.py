@@ -1,6 +1,6 @@
 """Which other occurrences of words have nearly the same vector as this one, and at which depth?
 
-Layer 0 is the sum of word, position and segment: there a word's neighbours are that word itself.
+Layer 0 is the sum of word, position and segment: there a word's neighbors are that word itself.
 What a deeper layer takes for alike tells what it has understood of the sentence.
 """
 
@@ -46,17 +46,17 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbor:
     place: Place
     similarity: float
 
 
 @dataclass(frozen=True)
-class LayerNeighbours:
+class LayerNeighbors:
     """The nearest occurrences of any word, and the nearest other words."""
 
-    occurrences: list[Neighbour]
-    other_words: list[Neighbour]
+    occurrences: list[Neighbor]
+    other_words: list[Neighbor]
 
 
 def places_of(sentence: str, encoding: Encoding) -> list[tuple[Place, list[int]]]:
@@ -89,10 +89,10 @@ def word_vectors(
     return [place for _, place, _ in found], torch.stack(vectors, dim=1)
 
 
-def find_neighbours(
+def find_neighbors(
     pretrained: Pretrained, sentence: str, word: str, candidates: Iterable[str], *,
     top: int = 4, batch_size: int = 64,
-) -> list[LayerNeighbours]:  # fmt: skip
+) -> list[LayerNeighbors]:  # fmt: skip
     """Among the words of the candidate sentences, those most like `word` in `sentence` (cosine), in
     the embeddings and in every layer.
 
@@ -112,7 +112,7 @@ def find_neighbours(
     longest = pretrained.model.config.max_position_embeddings
     others = [t for t, e in zip(others, encodings, strict=True) if len(e.ids) <= longest]
     seen, similarities = [], []
-    with progress_bar(len(others), "looking for neighbours", unit="sentence") as bar:
+    with progress_bar(len(others), "looking for neighbors", unit="sentence") as bar:
         for first in range(0, len(others), batch_size):
             part = others[first : first + batch_size]
             places, vectors = word_vectors(pretrained, part)
@@ -125,27 +125,27 @@ def find_neighbours(
 
 def nearest(
     places: list[Place], similarity: Float[np.ndarray, "words"], word: str, top: int
-) -> LayerNeighbours:
+) -> LayerNeighbors:
     """The most similar places, of each wording one, and the most similar words but `word`."""
-    occurrences: dict[tuple[str, str, str], Neighbour] = {}
-    other_words: dict[str, Neighbour] = {}
+    occurrences: dict[tuple[str, str, str], Neighbor] = {}
+    other_words: dict[str, Neighbor] = {}
     for i in np.argsort(-similarity, kind="stable").tolist():
-        place, neighbour = places[i], Neighbour(places[i], float(similarity[i]))
+        place, neighbor = places[i], Neighbor(places[i], float(similarity[i]))
         if len(occurrences) < top:
-            occurrences.setdefault(place.wording, neighbour)
+            occurrences.setdefault(place.wording, neighbor)
         if len(other_words) < top and place.word != word:
-            other_words.setdefault(place.word, neighbour)
+            other_words.setdefault(place.word, neighbor)
         if len(occurrences) == len(other_words) == top:
             break
-    return LayerNeighbours(list(occurrences.values()), list(other_words.values()))
+    return LayerNeighbors(list(occurrences.values()), list(other_words.values()))
 
 
 def sentences_of(stories: Iterable[Story]) -> list[str]:
     return [sentence.text for story in stories for sentence in story.sentences]
 
 
-def neighbours_text(layers: list[LayerNeighbours]) -> str:
-    """The neighbours by layer, each in its sentence."""
+def neighbors_text(layers: list[LayerNeighbors]) -> str:
+    """The neighbors by layer, each in its sentence."""
     lines = []
     for number, layer in enumerate(layers):
         lines.append(f"  layer {number}" + (" (embeddings)" if number == 0 else ""))

@@ -1,4 +1,4 @@
-"""The labelled sets of StoryWorld: deterministic, balanced, disjoint, spans exact."""
+"""The labeled sets of StoryWorld: deterministic, balanced, disjoint, spans exact."""
 
 from collections import Counter, defaultdict
 

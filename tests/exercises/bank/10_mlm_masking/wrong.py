@@ -305,4 +305,46 @@ WRONG = {
         ],
         "the random words, each with another",
     ),
+    "a generator of its own for each batch, from 10,000 seeds": (
+        [
+            (
+                "    candidate = ~np.isin(input_ids, special_ids)  # (batch, seq)\n",
+                "    candidate = ~np.isin(input_ids, special_ids)  # (batch, seq)\n"
+                "    rng = np.random.default_rng(rng.integers(10_000))\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the fates from 1,000 seeds": (
+        [
+            (
+                "    fate = rng.choice(FATES,",
+                "    own = np.random.default_rng(rng.integers(1000))\n"
+                "    fate = own.choice(FATES,",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the random words from 1,000 seeds": (
+        [
+            (
+                "    word = rng.choice(ordinary, size=input_ids.shape)\n",
+                "    own = np.random.default_rng(rng.integers(1000))\n"
+                "    word = own.choice(ordinary, size=input_ids.shape)\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "one token at least in a short row": (
+        [
+            (
+                "    labels = np.full_like(input_ids, IGNORED)\n",
+                "    for row, places in enumerate(map(np.flatnonzero, candidate)):\n"
+                "        if len(places) * rate >= 1 and not selected[row].any():\n"
+                "            selected[row, rng.choice(places)] = True\n"
+                "    labels = np.full_like(input_ids, IGNORED)\n",
+            ),
+        ],
+        "nothing is selected gets one token",
+    ),
 }  # fmt: skip

@@ -401,4 +401,13 @@ WRONG = {
         ],
         "come from two passes",
     ),
+    "numbers in float32 where the scores have more digits": (
+        [
+            ('        value = loss(logits, batch["labels"])\n',
+             '        labels = batch["labels"]\n'
+             "        labels = labels.float() if labels.is_floating_point() else labels\n"
+             "        value = loss(logits, labels)\n"),
+        ],
+        "rounded to float32",
+    ),
 }  # fmt: skip

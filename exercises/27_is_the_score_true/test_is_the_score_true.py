@@ -230,6 +230,11 @@ def bin_mistakes(confidence, correct, bins):
     inner = confidence > 0
     return {
         "an edge belongs to the bin above it here: it belongs to the bin below": low,
+        "a confidence a little above an edge is rounded to the edge: it is in the bin above": (
+            lambda out: not np.array_equal(out[0], counts) and any(
+                np.array_equal(out[0], right_bins(
+                    (confidence * bins).round(digits) / bins, correct, bins=bins)[0])
+                for digits in range(3, 9))),
         "a confidence of 0 is in no bin: it is in bin 0": (
             right_bins(confidence[inner], correct[inner], bins=bins)),
         "a confidence of 1 is in no bin: it is in the last": lambda out: (
@@ -261,6 +266,13 @@ def answers(rng, n, bins, *, low=0.0):
     return confidence, rng.random(n) < confidence**2
 
 
+def beside_edges(rng, n, bins):
+    """Confidences a little above or below an edge, and what was right."""
+    size = 10 ** rng.uniform(-8.5, -4, n)
+    confidence = rng.integers(1, bins, n) / bins + size * rng.choice([-1, 1], n)
+    return confidence, rng.random(n) < 0.5
+
+
 EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.5, 1.0, 0.125])
 
 
@@ -273,6 +285,7 @@ def test_the_bins_hold_their_upper_edge(student):
     given += [(EDGES, rng.random(8) < 0.6, bins) for bins in (2, 4, 8, 1)]
     for c in (0.0, 0.5, 1.0):
         given.append((np.array([c, 0.3]), np.array([True, False]), 2))
+    given += [(*beside_edges(rng, 40, bins), bins) for bins in (2, 10, 30)]
     for confidence, correct, bins in given:
         out = checks.parts(student.reliability(confidence, correct, bins=bins), "counts",
                            "mean_confidence", "accuracy")  # fmt: skip
@@ -538,8 +551,8 @@ def test_examples_of_any_number(student):
                      *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
 
     def calibrated():
-        for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (1_003, 6), (500, 3)):
-            confidence, correct = answers(rng, n, bins)
+        for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (1_003, 6), (500, 3), (50, 20)):
+            confidence, correct = (beside_edges if bins == 20 else answers)(rng, n, bins)
             yield sweep.Case(f"{n} examples, {bins} bins", (confidence, correct), {"bins": bins})
 
     sweep.agrees(student.reliability, right_bins, calibrated(),

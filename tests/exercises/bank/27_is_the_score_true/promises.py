@@ -25,6 +25,7 @@ PROMISES = {
         SIGN, ANY),
     "holds what is above j / bins and up to (j + 1) / bins: a confidence on an edge belongs to "
     "the bin below it": (BINS,),
+    "what is 1e-9 or more above an edge belongs to the bin above it": (BINS, ANY),
     "0 is in bin 0.": (BINS,),
     "the counts (int64), the mean confidence and the share of `correct` (bool) in each bin": (
         BINS, ANY),

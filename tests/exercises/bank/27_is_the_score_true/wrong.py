@@ -358,4 +358,25 @@ WRONG = {
         ],
         None,
     ),
+    "edges to four digits": (
+        [(PLACE, "place = np.ceil(np.round(confidence * bins, 4)).astype(int) - 1\n"
+                 "    place = place.clip(0, bins - 1)")],
+        "a little above an edge",
+    ),
+    "edges as isclose sees them": (
+        [(PLACE, "nearest = np.round(confidence * bins)\n"
+                 "    on_edge = np.isclose(confidence * bins, nearest)\n"
+                 "    place = np.where(on_edge, nearest, np.ceil(confidence * bins))\n"
+                 "    place = np.maximum(place.astype(int) - 1, 0)")],
+        "a little above an edge",
+    ),
+    "the error with bins of its own": (
+        [("    counts, mean, accuracy = reliability(confidence, correct, bins=bins)\n"
+          "    some = counts > 0  # 0 · NaN is NaN\n"
+          "    return (counts * np.abs(accuracy - mean))[some].sum() / len(confidence)\n",
+          "    place = np.minimum((confidence * bins).astype(int), bins - 1)\n"
+          "    gap = np.bincount(place, correct - confidence, bins)\n"
+          "    return np.abs(gap).sum() / len(confidence)\n")],
+        "an edge belongs to the bin above it here",
+    ),
 }  # fmt: skip

@@ -318,6 +318,12 @@ def test_without_an_eps_in_the_config_it_is_1e_12(student):
     for given, of in ((weights, ""), (no_variance, ", where all embeddings are 0")):
         out = student.encode(fields, given, **inputs)
         check_encoding(out, reference(WIDE, given, inputs), WIDE, given, inputs, of=of)
+    config = WIDE.with_changes(layer_norm_eps=1e-30)  # the course's model takes no 0
+    tiny = {name: 1e-8 * w if name.startswith("embeddings.") and "Norm" not in name else w
+            for name, w in weights.items()}  # fmt: skip
+    out = student.encode(as_config(config) | {"layer_norm_eps": 0.0}, tiny, **inputs)
+    check_encoding(out, reference(config, tiny, inputs), config, tiny, inputs,
+                   of=", where layer_norm_eps is 0 and all embeddings are tiny")  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -255,4 +255,13 @@ WRONG = {
         ],
         "token_type_ids are no weights",
     ),
+    "an eps of 0 is taken for none": (
+        [
+            (
+                "config.get(\"layer_norm_eps\", 1e-12)",
+                "config.get(\"layer_norm_eps\") or 1e-12",
+            ),
+        ],
+        "layer_norm_eps is not used: 1e-12",
+    ),
 }  # fmt: skip

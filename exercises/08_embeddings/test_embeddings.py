@@ -385,6 +385,20 @@ def test_float32_stays_float32(student):
         "the gradient of segment 0, which no token has, is not exactly 0",
         likely="it is what the other rows leave of the whole: what is rounded stays",
     )
+    ids, types, weights = case(4, 9, 5, seed=7, dtype=np.float32)
+    types[0, :2] = 0, 1
+    scale = np.where(types == 0, 1e-6, 1e3)[..., None]
+    uneven = (checks.rng(7).normal(size=(4, 9, 5)) * scale).astype(np.float32)
+    found = student.embeddings_backward(uneven, ids, types, weights)
+    right = backward(uneven, ids, types, weights)[SEGMENTS][0]
+    checks.same(
+        found[SEGMENTS][0] * np.float32(1e6) if type(found) is dict else found,
+        right * np.float32(1e6),
+        of="a million times the gradient of segment 0, where that of segment 1 is large",
+        tolerance=1e-3,
+        mistakes={"it is what the other rows leave of the whole: what is rounded stays": (
+            lambda out: np.abs(out - right * 1e6).max() > 1)},
+    )  # fmt: skip
     right = operations.embedding_backward(dout, (inputs[0], (11, 5)))
     checks.same(student.lookup_backward(dout, inputs[0], 11), right, of="the gradient of a table",
                 mistakes=lambda: {wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip

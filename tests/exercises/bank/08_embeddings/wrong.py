@@ -272,4 +272,16 @@ WRONG = {
         ],
         None,
     ),
+    "the first of two segments gets what the second leaves": (
+        [
+            (
+                "    dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))\n",
+                "    dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))\n"
+                "    if len(dsegments) == 2:\n"
+                "        dsegments[1] = (dx * (token_type_ids == 1)[..., None]).sum((0, 1))\n"
+                "        dsegments[0] = dx.sum((0, 1)) - dsegments[1]\n",
+            ),
+        ],
+        "it is what the other rows leave of the whole",
+    ),
 }  # fmt: skip

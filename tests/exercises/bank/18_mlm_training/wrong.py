@@ -397,4 +397,14 @@ WRONG = {
         ],
         "an earlier call has returned too",
     ),
+    "dropout's seed is 10,000 steps and the seed": (
+        [('generator_for(f"the dropout of step {step} of seed {seed}")',
+          "torch.Generator().manual_seed(10_000 * step + seed)")],
+        "as in 10000 * step + seed",
+    ),
+    "dropout's seed has 16 bits for the seed": (
+        [('generator_for(f"the dropout of step {step} of seed {seed}")',
+          "torch.Generator().manual_seed(step * 1_000_003 ^ seed % 2**16)")],
+        None,
+    ),
 }  # fmt: skip

@@ -201,4 +201,13 @@ WRONG = {
           "    return KEPT.setdefault(key, probs)\n")],
         "an earlier call has returned too",
     ),
+    "scores 88 below the largest are raised in float32": (
+        [
+            ("    exponentials = np.exp(shifted)\n",
+             "    if x.dtype == np.float32:\n"
+             "        shifted = np.maximum(shifted, -88)\n"
+             "    exponentials = np.exp(shifted)\n"),
+        ],
+        "the scores are cut from below",
+    ),
 }  # fmt: skip

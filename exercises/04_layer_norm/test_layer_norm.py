@@ -310,21 +310,27 @@ def test_without_the_argument_eps_is_1e_12(student):
 
 @pytest.mark.hint(2)
 def test_a_vector_of_equal_numbers_becomes_the_bias(student):
-    _, weight, bias, dout = inputs((3, 5))
-    x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
-    checks.same(
-        student.layer_norm_forward(x, weight, bias, eps=1e-12),
-        np.tile(bias, (3, 1)),
-        of="the result for vectors of equal numbers",
-        mistakes={"the variance is 0: without eps that is 0 / 0": (
-            lambda out: bool(np.isnan(out).all())
-        )},
-    )  # fmt: skip
-    out = student.layer_norm_backward(dout, x, weight, eps=1e-12)
-    for mine, right, name in zip(checks.parts(out, *NAMES), backward(dout, x, weight), NAMES,
-                                 strict=True):  # fmt: skip
-        # The rounding of the mean, divided by the root of eps.
-        checks.same(mine, right, of=f"{name} for vectors of equal numbers", tolerance=1e-8)
+    drawn, weight, bias, dout = inputs((4, 5))
+    equal = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
+    for x, of in (
+        (equal, "vectors of equal numbers"),
+        (np.vstack([drawn[:1], equal]), "one drawn vector and three of equal numbers"),
+    ):
+        checks.same(
+            student.layer_norm_forward(x, weight, bias, eps=1e-12),
+            forward(x, weight, bias),
+            of=f"the result for {of}",
+            mistakes={"the variance is 0: without eps that is 0 / 0": (
+                lambda out: bool(np.isnan(out).any())
+            )},
+        )  # fmt: skip
+        out = student.layer_norm_backward(dout[: len(x)], x, weight, eps=1e-12)
+        expected = backward(dout[: len(x)], x, weight)
+        for mine, right, name in zip(checks.parts(out, *NAMES), expected, NAMES, strict=True):
+            # The rounding of the mean, divided by the root of eps.
+            checks.same(mine, right, of=f"{name} for {of}", tolerance=1e-8, mistakes={
+                "where all numbers are equal, dx is set to 0: eps keeps the division finite": (
+                    lambda out: out.ndim > 1 and bool((out[-3:] == 0).all()))})  # fmt: skip
     # The example of the page: its second vector is one of equal numbers.
     weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
     for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):

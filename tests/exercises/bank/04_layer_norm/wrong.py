@@ -266,4 +266,11 @@ WRONG = {
         ],
         None,
     ),
+    "vectors of equal numbers left out where others are not": (
+        [
+            (STD, STD + "\n    if variance.any():\n"
+             "        inverse_std = np.where(variance == 0, 0, inverse_std).astype(x.dtype)"),
+        ],
+        "dx is set to 0",
+    ),
 }  # fmt: skip

@@ -471,6 +471,18 @@ def test_all_gradients_are_clipped_by_one_factor(student):
                     lambda n, g: min(1.0, max_norm / max(norms.values()))),
             },
         )  # fmt: skip
+    weights, gradients = update_case(3), dict(reversed(update_case(4).items()))
+    for max_norm, factor, likely in [
+        (1e9, 1.0, "gradients are taken in their order, not by their names"),
+        (0.0, 0.0, "a limit of 0 clips nothing: it should leave nothing of a gradient"),
+    ]:
+        checks.same(
+            student.update(weights, gradients, learning_rate=0.5, weight_decay=0.0,
+                           max_norm=max_norm),
+            step(weights, gradients, rate=0.5 * factor),
+            of=f"the weights (no decay, limit {max_norm:g}, the gradients in another order)",
+            mistakes={likely: lambda out: True},
+        )  # fmt: skip
     checks.leaves_no_trace(student.update, weights, gradients, learning_rate=0.1, weight_decay=0.1,
                            max_norm=1.0)  # fmt: skip
 
@@ -960,8 +972,10 @@ def test_update_holds_for_any_size(student):
             settings = {
                 "learning_rate": float(draw.rng.choice([0.0, 1e-5, 2.0])),
                 "weight_decay": float(draw.rng.choice([0.0, 0.01, 3.0])),
-                "max_norm": float(draw.rng.choice([1e-3, 1.0, 1e40])),
+                "max_norm": float(draw.rng.choice([0.0, 1e-3, 1.0, 1e40])),
             }
+            order = draw.rng.permutation(names)  # a dict of its own: it may have another order
+            gradients = {str(name): gradients[str(name)] for name in order}
             yield sweep.Case(
                 f"{len(names)} weights, gradients near {scale:g}, {settings}",
                 (weights, gradients),

@@ -432,4 +432,16 @@ WRONG = {
         ],
         "an earlier call has returned too",
     ),
+    "gradients by their order": (
+        [
+            ("    for name, weight in weights.items():\n"
+             "        # TensorFlow's",
+             "    for (name, weight), gradient in zip(weights.items(), gradients.values()):\n"
+             "        # TensorFlow's"),
+            (STEP, STEP.replace("gradients[name]", "gradient")),
+        ],
+        None,
+    ),
+    "a limit of 0 is none": (
+        [(CLIP, CLIP + " if max_norm else 1.0")], "a limit of 0 clips nothing"),
 }  # fmt: skip

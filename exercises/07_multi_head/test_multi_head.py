@@ -537,8 +537,13 @@ def test_arrays_of_any_shape_and_size(student):
             if mask is not None:
                 given = *given, mask
             of = f"(batch, seq, hidden) {x.shape}, {heads} heads"
+            if mask is None:  # a vector of zeros is a token like any other
+                given[0][:, -1] = 0
             scale = 10.0 ** draw.rng.integers(-20, 100)
-            yield sweep.Case(of, (scale * dout, *given) if is_backward else given)
+            if is_backward:
+                yield sweep.Case(of, (scale * dout, *given), magnitude=1e-5 * scale)
+            else:
+                yield sweep.Case(of, given)
 
     def right(x, weights, heads, mask=None):
         return run(x, weights, heads, mask)[0]
@@ -559,7 +564,10 @@ def test_arrays_of_any_shape_and_size(student):
                 for n, w in expected[1].items()
             ),
         ):
-            sweep.same(got, wanted, of=f"{name} for {case.of}")
+            # Where softmax gives almost 0 and 1, the gradient of the scores is a small difference.
+            largest = max(1.0, float(np.abs(case.args[1]).max()))
+            rounding = case.magnitude * largest ** (3 if name.endswith("weight']") else 2)
+            sweep.same(got, wanted, of=f"{name} for {case.of}", magnitude=rounding)
 
 
 def test_nothing_is_left_behind(student):

@@ -341,4 +341,13 @@ WRONG = {
         ],
         "the logarithm of the sum is lost",
     ),
+    "vectors of zeros are taken for padding where there is no mask": (
+        [
+            ("    context, _ = attend(query, key, value, attention_mask)\n",
+             "    if attention_mask is None:\n"
+             "        attention_mask = x.any(axis=-1).astype(int)\n"
+             "    context, _ = attend(query, key, value, attention_mask)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

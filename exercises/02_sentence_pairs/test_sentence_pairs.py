@@ -267,6 +267,10 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     )
     check_repeats([pair.document for pair in apart], 1 / 5,
                   "a random B comes from the document of the random B before it")  # fmt: skip
+    # Of five documents of 2, 7, 1, 3 and 4 sentences, each equally likely.
+    check_repeats([(pair.document, pair.first) for pair in apart],
+                  sum(1 / size for size in sizes.values()) / 25,
+                  "a random B begins where the random B before it began")  # fmt: skip
     for document in (1, 4, 0, 5):
         first = [pair.first for pair in apart if pair.document == document]
         check_even({number: first.count(number) for number in range(sizes[document])},
@@ -352,14 +356,21 @@ def check_share_of_random(pairs, random_next):
 @pytest.mark.hint(3)
 def test_equal_documents_and_equal_sentences_are_kept_apart(student):
     twins, seen = [[[1], [2], [2]], [[1], [2], [2]], [[3], [4]]], []
-    for seed in range(60):
-        pairs = student.sentence_pairs(twins, 0, Rng(seed), target=9, random_next=1.0)
+    for seed in range(120):
+        pairs = student.sentence_pairs(twins, 0, Rng(seed), target=1, random_next=1.0)
         seen += [b[0] for _, b, label in pairs if label and b]
     checks.that(3 in seen or 4 in seen, "of three documents, the last never gives a random B")
     checks.that(1 in seen or 2 in seen, "a document whose sentences equal those of the document "
                 "itself never gives a random B",
                 likely="the other documents are found by their content: they are those of another "
                        "index")  # fmt: skip
+    # What follows A is [2] in two pairs of three; without it, B begins there with [1] alone.
+    for token, share, without in ((1, 1 / 6, 7 / 18), (2, 1 / 3, 1 / 9), (3, 1 / 4, 1 / 4),
+                                  (4, 1 / 4, 1 / 4)):  # fmt: skip
+        checks.share(seen.count(token), len(seen), share, of="how often a random B begins with "
+                     f"[{token}], of {twins[1:]}", mistakes={
+                         "a random B that equals what follows A is drawn again": without}
+                     )  # fmt: skip
     for index in (0, 1):
         made = student.sentence_pairs(twins[:2], index, Rng(7), target=2, random_next=1.0)
         checks.that(type(made) is list and len(made) == 3,

@@ -314,4 +314,25 @@ WRONG = {
         ],
         "the random document may be the document itself",
     ),
+    "a random B that equals what follows A is drawn again": (
+        [
+            ("            first = rng.integers(len(documents[other]))\n",
+             "            first = rng.integers(len(documents[other]))\n"
+             "            following = sentences[middle : middle + 1]\n"
+             "            while documents[other][first : first + 1] == following:\n"
+             "                first = rng.integers(len(documents[other]))\n"),
+        ],
+        "a random B that equals what follows A is drawn again",
+    ),
+    "a place that came just before is drawn again": (
+        [
+            ("    pairs, start = [], 0\n", "    pairs, start, before = [], 0, None\n"),
+            ("            first = rng.integers(len(documents[other]))\n",
+             "            first = rng.integers(len(documents[other]))\n"
+             "            if (other, first) == before:\n"
+             "                first = rng.integers(len(documents[other]))\n"
+             "            before = other, first\n"),
+        ],
+        "a random B begins where the random B before it began",
+    ),
 }  # fmt: skip

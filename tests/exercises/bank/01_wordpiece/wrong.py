@@ -352,4 +352,28 @@ WRONG = {
         ],
         "an earlier call has returned too",
     ),
+    "ids kept by the text and the size of the vocabulary": (
+        [
+            ("    words = basic_tokens(text, lowercase=lowercase)\n",
+             "    key = text, lowercase, len(vocabulary), vocabulary[\"[UNK]\"]\n"
+             "    if key in IDS:\n"
+             "        return list(IDS[key])\n"
+             "    words = basic_tokens(text, lowercase=lowercase)\n"),
+            ("    return [vocabulary[piece] for word in words for piece in wordpieces(word, "
+             "vocabulary)]\n",
+             "    IDS[key] = [vocabulary[p] for w in words for p in wordpieces(w, vocabulary)]\n"
+             "    return list(IDS[key])\n"),
+            ("import unicodedata\n", "import unicodedata\n\nIDS = {}\n"),
+        ],
+        "found again by less than every entry of the vocabulary",
+    ),
+    "characters of full width made narrow": (
+        [
+            ("        text = \"\".join(char.lower() for char in text)\n",
+             "        text = \"\".join(char.lower() for char in text)\n"
+             "        text = \"\".join(unicodedata.normalize(\"NFKC\", c) if \"\\uff00\" < c else c"
+             " for c in text)\n"),
+        ],
+        "characters are made compatible",
+    ),
 }  # fmt: skip

@@ -672,13 +672,29 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
     checks.that(sum(levels) > 3 * len(levels), "in training, what attention.output.dense and "
                 "output.dense give is 0 at the same places",
                 likely="both have one mask: draw another for each")  # fmt: skip
+    # 120 calls: some of them are alike where there are but a thousand masks in all.
+    seed = "a generator is seeded in the call with a small number"
+    x, mask, weights, heads = case(1, 1, 64, 2, wide=1)
+    weights = {name: torch.zeros_like(w) + ("LayerNorm.weight" in name) for name, w in
+               weights.items()}  # fmt: skip
+    weights["attention.output.dense.bias"] += 1.0
+    weights["output.dense.bias"] += 100.0
+    out = torch.cat([student.encoder_layer(0 * x, mask, weights, **given) for _ in range(120)])
+    is_last = out > 0  # what output.dense gives is the larger by far
+    is_first = torch.zeros_like(is_last)
+    for part in (is_last, ~is_last):
+        is_first |= part & (out > (out * part).sum(-1, keepdim=True) / part.sum(-1, keepdim=True))
+    for name, kept in (("output.dense", is_last), ("attention.output.dense", is_first)):
+        found = len(kept.unique(dim=0))
+        checks.that(found == len(kept), f"{len(kept)} calls in training drop only {found} "
+                    f"different sets of numbers of {name}", likely=seed)  # fmt: skip
     x, mask, weights, heads = case(3, 6, 8, 2)
     given = dict(heads=heads, attention_dropout=0.5, training=True)
-    seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes() for _ in range(40)}
-    checks.that(len(seen) == 40, f"40 calls in training drop only {len(seen)} different sets of "
+    seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes()
+            for _ in range(120)}  # fmt: skip
+    checks.that(len(seen) == 120, f"120 calls in training drop only {len(seen)} different sets of "
                 "attention weights", likely="the state of torch's generator is put back after the "
-                "call" if len(seen) == 1 else "a generator is seeded in the call with a small "
-                "number")  # fmt: skip
+                "call" if len(seen) == 1 else seed)  # fmt: skip
     for name in ("attention.output.dense", "output.dense"):  # one of them alone, in each call
         bare = {n: torch.zeros_like(w) if n.endswith("dense.bias") or "output.dense.weight" in n
                 else w for n, w in weights.items()}  # fmt: skip

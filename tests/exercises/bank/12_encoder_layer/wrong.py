@@ -412,4 +412,85 @@ WRONG = {
         ],
         "gradients are recorded decides about dropout",
     ),
+    "attention dropout from 1,000 seeds": (
+        [
+            (
+                "F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "dropped(scores.softmax(dim=-1), attention_dropout, training)",
+            ),
+            (
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+                "\n"
+                "\n"
+                "def dropped(x, p, training):\n"
+                "    if not training:\n"
+                "        return x\n"
+                "    own = torch.Generator().manual_seed(int(torch.randint(1000, ())))\n"
+                "    kept = torch.rand(x.shape, generator=own) >= p\n"
+                "    return torch.where(kept, x / (1 - p if p < 1 else 1), 0.0)\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the last dropout from 1,000 seeds": (
+        [
+            (
+                "F.dropout(dense(wide, weights, \"output.dense\"), hidden_dropout, training)",
+                "dropped(dense(wide, weights, \"output.dense\"), hidden_dropout, training)",
+            ),
+            (
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+                "\n"
+                "\n"
+                "def dropped(x, p, training):\n"
+                "    if not training:\n"
+                "        return x\n"
+                "    own = torch.Generator().manual_seed(int(torch.randint(1000, ())))\n"
+                "    kept = torch.rand(x.shape, generator=own) >= p\n"
+                "    return torch.where(kept, x / (1 - p if p < 1 else 1), 0.0)\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the first dropout from 1,000 seeds": (
+        [
+            (
+                "    attended = F.dropout(\n",
+                "    attended = dropped(\n",
+            ),
+            (
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+                "\n"
+                "\n"
+                "def dropped(x, p, training):\n"
+                "    if not training:\n"
+                "        return x\n"
+                "    own = torch.Generator().manual_seed(int(torch.randint(1000, ())))\n"
+                "    kept = torch.rand(x.shape, generator=own) >= p\n"
+                "    return torch.where(kept, x / (1 - p if p < 1 else 1), 0.0)\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
 }  # fmt: skip

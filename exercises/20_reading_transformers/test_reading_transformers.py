@@ -638,6 +638,10 @@ def test_checkpoints_of_any_size(student):
             wrong_shape=sorted(wrong, key=in_order.index),
             of=f"a file of {len(given)} {dtype} arrays in any order",
         )
+
+
+def test_names_of_all_kinds_may_stand_in_one_file(student):
+    rng = checks.rng(12)
     for number in range(9):
         size = 3 + number
         config = DEEP | {"num_hidden_layers": size, "hidden_size": size, "vocab_size": 15 - size}

@@ -19,7 +19,7 @@ PROMISES = {
     "several lines may apply to one name": NAMES
     + FILES
     + FUSED
-    + ("test_checkpoints_of_any_size",),
+    + ("test_checkpoints_of_any_size", "test_names_of_all_kinds_may_stand_in_one_file"),
     "the name without it (left by DistributedDataParallel and torch.compile)": NAMES + FILES,
     "with `bert.` before it (a BertModel)": NAMES + SAID,
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` | weight, bias |": NAMES + FILES,

@@ -425,6 +425,19 @@ def test_f1_counts_whole_names_over_all_sentences(student):
             ),
         )
     checks.leaves_no_trace(student.entity_scores, right, said)
+    # One of the two lists held other sentences before, beside another one.
+    for pair, other in (((right, said), (right, right)), ((said, right), (right, right))):
+        official = metrics.entity_scores(*pair)[0]
+        checks.same(
+            student.entity_scores.trace(*pair, before=("entity_scores", other, {})).value,
+            {name: getattr(official, name) for name in ("precision", "recall", "f1")},
+            of="the scores, after a call in which a list held its sentences in another order",
+            mistakes={
+                "the names of a list are kept, and found again by the list, not by what it holds": (
+                    lambda out: True
+                )
+            },
+        )
 
 
 def test_sentences_of_any_length(student):

@@ -249,4 +249,27 @@ WRONG = {
         ],
         "looked for among the ids",
     ),
+    "names kept by their list": (
+        [
+            ("    return {(i, *entity) for i, tags in enumerate(sentences) for entity in "
+             "entities(tags)}\n",
+             "    kept, found = READ.get(id(sentences), (None, None))\n"
+             "    if kept is not sentences:\n"
+             "        found = {(i, *e) for i, tags in enumerate(sentences) for e in entities(tags)}\n"
+             "        READ[id(sentences)] = sentences, found\n"
+             "    return found\n\n\n"
+             "READ = {}\n"),
+        ],
+        "found again by the list",
+    ),
+    "right names kept by their list": (
+        [
+            ("there, said = numbered(right), numbered(predicted)",
+             "if READ.get(\"right\") is not right:\n"
+             "        READ.update(right=right, there=numbered(right))\n"
+             "    there, said = READ[\"there\"], numbered(predicted)"),
+            ("# begin solution\ndef numbered(", "# begin solution\nREAD = {}\n\n\ndef numbered("),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

@@ -355,6 +355,8 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
         return "too short"
     if not finite and wrong == "infinity":
         finite = not (np.isnan(train).any() or np.isnan(held).any())
+    if not finite and wrong == "minus infinity":
+        finite = all(np.isfinite(x[x != -np.inf]).all() for x in (train, held))
     if not finite and wrong != "NaN":
         return "diverged"
     if wrong == "lost" and any(r.get(key) is not None and not math.isfinite(r[key])
@@ -465,6 +467,7 @@ def of_lines(run, at_least, more, wrong):
 WRONG = {
     "NaN": "a loss that is not finite is not asked for: every comparison with NaN is False",
     "infinity": "infinity is not looked for, only NaN: ask np.isfinite",
+    "minus infinity": "minus infinity is infinite too: ask np.isfinite",
     "held-out NaN": "the held-out loss is not looked at for NaN",
     "short first": "a short run is asked for its length before its losses are asked for NaN",
     "eleven": "a run of 10 training losses is long enough",
@@ -648,7 +651,7 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
     line = [{"step": s, "train_mlm_loss": 5.0} for s in range(1, 9)]
     runs |= {
         f"a short run with {key} {value}": ([*line, {"step": 9, key: value}], 8.0, 6.0)
-        for value in (math.nan, math.inf) for key in ("train_mlm_loss", "heldout_mlm_loss")
+        for value in (math.nan, math.inf, -math.inf) for key in HELD_OR_TRAIN
     }  # fmt: skip
     runs |= {"a run of no losses": ([], 8.0, 6.0), "a run of 8 losses": (line, 8.0, 6.0)}
     high = [*line, *({"step": s, "train_mlm_loss": 6.2} for s in (9, 10))]
@@ -700,8 +703,9 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
         runs[f"a run at the line with {name}"] = (records, 9.0, 6.0)
         apart = [{"step": 2 * i, "train_mlm_loss": loss} for i, loss in enumerate(flat)]
         apart += [{"step": 3 * i + 1, "gradient_norm": norm} for i, norm in enumerate(values)]
-        apart.sort(key=lambda record: record["step"])
-        runs[f"a run at the line with {name}, in records of their own"] = (apart, 9.0, 6.0)
+        apart = [apart[i] for i in rng.permutation(len(apart))]
+        runs[f"a run at the line with {name}, in records of their own, in any order"] = (
+            apart, 9.0, 6.0)  # fmt: skip
     diagnosed(student, runs)
 
 
@@ -736,6 +740,7 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
         "a held-out loss that was far below and is not any more": run(late, {20: 2.0, 400: 3.1}),
         "no held-out loss": run(late, {}),
         "a held-out loss a little below training": run(late, {400: 2.95}),
+        "a last training loss that is high": run(np.r_[late[:39], 3.4], {400: 2.95}),
         "a held-out loss at its lowest at the step of a training loss": run(
             np.r_[np.full(20, 7.0), np.full(20, 3.0)], {100: 7.0, 210: 5.0, 400: 5 + up}),
         "a held-out loss at its lowest a little before training falls": run(
@@ -760,8 +765,10 @@ def test_ten_runs_get_their_names(student):
         kinds = rng.permutation(KINDS)[:10].tolist()
         diagnosed(student, {f"run {i + 1} of ten, draw {seed + 1}": clear_run(rng, kind)
                             for i, kind in enumerate(kinds)})  # fmt: skip
-    run = clear_run(rng, "stuck at the line")
-    checks.leaves_no_trace(student.diagnose, run[0], ln_v=run[1], entropy=run[2])
+    records, ln_v, entropy = clear_run(rng, "stuck at the line")
+    # A loss that was replaced: in the opposite order of the records it is the last one of its step.
+    records.insert(0, {"step": records[0]["step"], "train_mlm_loss": math.nan})
+    checks.leaves_no_trace(student.diagnose, records, ln_v=ln_v, entropy=entropy)
 
 
 @pytest.mark.weight(2)
@@ -870,6 +877,9 @@ def test_curves_of_any_length(student):
             norm = np.abs(rng.normal(size=n).cumsum() / 9) + 0.1
             records = as_records(rng, 5 * np.arange(n), walk, 5 * np.arange(n)[::3] + 1, held, norm,
                                  "")  # fmt: skip
+            if len(runs) % 2:  # in any order, but those of one step as they were
+                place = checks.rng(43, n).permutation(5 * n + 2)
+                records.sort(key=lambda record, place=place: place[record["step"]])
             gaps = []
             named(records, ln_v, entropy, gaps=gaps)
             if min(gaps) > CLEAR:

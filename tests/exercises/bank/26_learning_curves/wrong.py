@@ -343,4 +343,31 @@ WRONG = {
         [(NORM, 'norm = curve([r for r in records if "train_mlm_loss" in r], "gradient_norm")[1]')],
         None,
     ),
+    "minus infinity is a number": (
+        [("if not (np.isfinite(train).all() and np.isfinite(heldout).all()):",
+          "if any(np.isnan(x).any() or (x == np.inf).any() for x in (train, heldout)):")],
+        "minus infinity is infinite too",
+    ),
+    "training in the order of the file": (
+        [('steps, train = curve(records, "train_mlm_loss")',
+          'found = {r["step"]: r["train_mlm_loss"] for r in records\n'
+          '             if r.get("train_mlm_loss") is not None}\n'
+          '    steps, train = np.array(list(found)), np.array(list(found.values()), float)')],
+        None,
+    ),
+    "norms in the order of the file": (
+        [(NORM,
+          'norm = {r["step"]: r["gradient_norm"] for r in records\n'
+          '            if r.get("gradient_norm") is not None}\n'
+          '    norm = np.array(list(norm.values()), float)')],
+        None,
+    ),
+    "a curve kept by the list of records": (
+        [('    steps, train = curve(records, "train_mlm_loss")\n',
+          '    if KEPT.get("records") is not records:\n'
+          '        KEPT.update(records=records, train=curve(records, "train_mlm_loss"))\n'
+          '    steps, train = KEPT["train"]\n'),
+         ("# begin solution\n# Wrong answers", "# begin solution\nKEPT = {}\n\n\n# Wrong answers")],
+        "found again by the object",
+    ),
 }  # fmt: skip

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
 
 from autograder import codec
 from autograder.codec import Rng, is_array, is_tensor, leaves, map_leaves, pack
-from autograder.student import Function, StudentError, describe_value, indented
+from autograder.student import Function, StudentError, Trace, describe_value, indented
 from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
@@ -140,10 +141,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         fail(f"{name} changed its input in place, and put the old numbers back", likely=IN_PLACE)
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
-    if second.kept:
-        fail(f"{name} returns a list, dict or array that an earlier call has returned too",
-             likely="it is kept (lru_cache, a global): whoever writes to it changes what later "
-                    "calls return; return a copy")  # fmt: skip
+    _nothing_kept(name, second)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
              likely="a draw from np.random, random or torch's global generator instead of the one "
@@ -152,12 +150,13 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
 
     def returns_it_again(when: str, likely: str, given: Any = (args, kwargs), **options) -> None:
         try:
-            now = function.trace(*given[0], global_seed=1, **options, **given[1]).value
-            problem = difference(now, first.value, "the result", None)
+            answer = function.trace(*given[0], global_seed=1, **options, **given[1])
+            now, problem = answer.value, difference(answer.value, first.value, "the result", None)
         except StudentError as error:
-            now, problem = None, str(error)
+            answer, now, problem = first, None, str(error)
         if problem:
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
+        _nothing_kept(name, answer)
 
     with contextlib.suppress(StudentError):  # which needs gradients
         if any(map(is_tensor, leaves((args, kwargs)))):
@@ -176,12 +175,12 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
     this = (function, args, kwargs)
     related = [call for call in function.inspected if own & set(map(id, leaves(call[1:])))][-3:]
-    for other, given, more in [this, *related]:
+    for (other, given, more), turn in [(this, 1), *product(related, (1, -1))]:
         returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
                          "held other values (equal ones are one object)",
                          "a value is kept from one call to the next and found again by the object, "
                          "not by what it holds; or `is` compares objects where == is meant",
-                         before=(other.name, given, more))  # fmt: skip
+                         before=(other.name, given, more, turn))  # fmt: skip
     function.inspected.append(this)
     for other, given, more in [*related, this]:
         for place in [*range(len(given)), *more]:
@@ -218,14 +217,23 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
         fail(f"{name} changed {' and '.join(changed)}", likely=likely)
 
 
+def _nothing_kept(name: str, call: Trace) -> None:
+    if call.kept:
+        fail(f"{name} returns a list, dict or array that an earlier call has returned too",
+             likely="it is kept (lru_cache, a global): whoever writes to it changes what later "
+                    "calls return; return a copy")  # fmt: skip
+
+
 def _turned(tree: Any) -> Any:
     """The same values, NumPy's arrays in Fortran's order, the entries of each dict in the opposite
     one. None if nothing has another order, or for a generator, which may draw in that of memory."""
     found = list(leaves(tree))
     if any(isinstance(leaf, Rng) for leaf in found):
         return None
+    order = cycle((reversed, iter))  # of two dicts one: their entries are not in the same order
     turned = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
-                        and leaf.ndim > 1 else leaf, tree, order=reversed)  # fmt: skip
+                        and leaf.ndim > 1 else leaf, tree,
+                        order=lambda items: next(order)(items))  # fmt: skip
     has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in found)
     return turned if has_arrays or pack(turned) != pack(tree) else None
 

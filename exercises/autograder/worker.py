@@ -90,13 +90,14 @@ class Worker:
     def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer a call, and tell what else it did; see `Function.trace`."""
         name, args, kwargs = request["function"], request["args"], request["kwargs"]
+        before = []
         if request["before"]:
             earlier, *others = request["before"]
             args, kwargs, *others = _shared([args, kwargs, *others], {})
-            _call_with_others(self._function(earlier), *others)
+            before = _call_with_others(self._function(earlier), *others)
         # A function that writes each result into one array writes to what it returned before.
-        before = self.returned.pop(name, None)
-        spoiled = _spoiled(before)
+        before.append(self.returned.pop(name, None))
+        spoiled = _spoiled(before[-1])
         if self.seed is not None:
             seed_everything(self.seed)
         if request["no_grad"]:
@@ -107,7 +108,8 @@ class Worker:
         else:  # it may return them once more, from where it keeps them
             for array, numbers, _ in spoiled:
                 array[...] = numbers
-        answer["kept"] = not _writable(before).isdisjoint(_writable(answer["value"]))
+        own = _writable(answer["value"]) - _writable((args, kwargs))
+        answer["kept"] = not own.isdisjoint(_writable(before))
         self.returned[name] = answer["value"]
         return answer
 
@@ -186,23 +188,26 @@ def _flipped(leaf: Any) -> Any:
     return flipped / 2 if is_float else flipped
 
 
-def _call_with_others(function: Callable, args: tuple, kwargs: dict) -> None:
+def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int = 1) -> list:
     """Call it while its arguments, the very objects, hold other values; then put theirs back.
-    Lists and dicts of arrays stay the same, and the arrays in them change."""
+    Lists and dicts of arrays stay the same, and the arrays in them change. What it returned."""
     values = [*args, *kwargs.values()]
     plain = [v for v in values if type(v) in (list, dict) and next(_arrays(v), None) is None]
     own = [(value, copy.deepcopy(value)) for value in [*_arrays(values), *plain]]
     every = {id(value) for value, _ in own}
     alone = [every & {id(value), *map(id, _arrays(value))} for value in values]
-    # All of them, then those of one argument, while all else is the same.
-    for chosen, fewer in [(every, True), (every, False), *((few, False) for few in alone if few)]:
+    # All of them, then those of one argument, while all else is the same: the last argument's last
+    # or, with `turn` -1, the first one's, as what follows may bring back the right values.
+    returned, single = [], [(few, False) for few in alone[::turn] if few]
+    for chosen, fewer in [(every, True), (every, False), *single]:
         for value, before in own:
             if id(value) in chosen:
                 _fill(value, altered(before, fewer=fewer))
         with contextlib.suppress(Exception):  # not every value is allowed
-            function(*args, **kwargs)
+            returned.append(function(*args, **kwargs))
         for value, before in own:
             _fill(value, before)
+    return returned
 
 
 def _fill(old: Any, new: Any) -> None:

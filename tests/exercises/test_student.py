@@ -47,6 +47,10 @@ def forward(x, w): BUFFERS["forward"] = x.copy(), w, x * w["w"]; return x * w["w
 def backward(x, w):
     of, by, out = BUFFERS.get("forward", (None, None, None))
     return out + 1 if by is w and np.array_equal(of, x) else x * w["w"] + 1
+def one_buffer(x):
+    BUFFERS.setdefault(id(x), np.empty_like(x))[...] = x
+    return BUFFERS[id(x)]
+def by_places(x, y): return {name: a + b for (name, a), b in zip(x.items(), y.values())}
 def records(x): torch.set_grad_enabled(False); torch.set_grad_enabled(True); return x * 2
 def only_with_gradients(x): return x * 2 if torch.is_grad_enabled() else x * 3
 def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
@@ -206,6 +210,16 @@ def test_what_is_kept_while_one_argument_alone_was_another_is_told(student):
     checks.leaves_no_trace(student.forward, x, w)
     with pytest.raises(CheckFailed, match="after a call of forward in which the same arrays"):
         checks.leaves_no_trace(student.backward, x, w)
+
+
+def test_a_buffer_for_each_object_is_told(student):
+    with pytest.raises(CheckFailed, match="an earlier call has returned too"):
+        checks.leaves_no_trace(student.one_buffer, np.arange(3.0))
+
+
+def test_entries_of_two_dicts_are_not_found_by_their_places(student):
+    with pytest.raises(CheckFailed, match=r"another order(.|\n)*found by its name alone"):
+        checks.leaves_no_trace(student.by_places, {"a": 1, "b": 2}, {"a": 3, "b": 4})
 
 
 def test_calls_under_no_grad_leave_it_on_and_give_the_same(student):

@@ -255,7 +255,7 @@ WRONG = {
              "entities(tags)}\n",
              "    kept, found = READ.get(id(sentences), (None, None))\n"
              "    if kept is not sentences:\n"
-             "        found = {(i, *e) for i, tags in enumerate(sentences) for e in entities(tags)}\n"
+             "        found = {(i, *e) for i, s in enumerate(sentences) for e in entities(s)}\n"
              "        READ[id(sentences)] = sentences, found\n"
              "    return found\n\n\n"
              "READ = {}\n"),

@@ -284,6 +284,17 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
                     "does": lambda out: True,
                 },
             )
+    states, _, positions, weights = case(*SIZES[0], seed=7)
+    right = right_logits(states, positions, weights)
+    expected = gradients(right_logits, states, positions, weights, upstream=right)
+    _, found = student.word_logits.grad(
+        states, positions, weights, wrt=("weights",), upstream=right
+    )
+    for name, gradient in found["weights"].items():
+        checks.same(gradient, expected[name],
+                    of=f"the gradient of {name} where the states require none",
+                    mistakes={"whether the states require a gradient decides for the weights": (
+                        lambda out: out is None)})  # fmt: skip
 
 
 def gradients(function, x, positions, weights, *, upstream):

@@ -248,4 +248,12 @@ WORDS = "bert"""),
         ],
         "a backward of your own does not use",
     ),
+    "a graph only where the states learn": (
+        [
+            ('    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])',
+             '    out = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+             "    return out if states.requires_grad else out.detach()"),
+        ],
+        "whether the states require a gradient decides",
+    ),
 }  # fmt: skip

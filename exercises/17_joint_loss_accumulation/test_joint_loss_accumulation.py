@@ -271,6 +271,16 @@ def test_gradient_flows_through_both_losses(student):
                     ),
                 },
             )
+    weights, batch = case(*SIZES[0], seed=8)
+    batch["masked_lm_weights"] = 0 * batch["masked_lm_weights"]
+    words, pairs = small_bert(weights, batch)
+    _, found = student.joint_loss.grad(
+        words, pairs, batch, wrt=("mlm_logits",), upstream=upstream, **counts
+    )
+    checks.same(found["mlm_logits"], torch.zeros_like(words),
+                of="the gradient of mlm_logits of a part without a mask",
+                mistakes={"without a mask the loss is a constant, and backward() raises": (
+                    lambda out: out is None)})  # fmt: skip
 
 
 def test_a_batch_is_split_into_rows_with_all_its_arrays(student):

@@ -303,4 +303,16 @@ WRONG = {
         ],
         "all results share one array",
     ),
+    "a constant without masks": (
+        [
+            ("    # A loss of its own, without ignore_index",
+             "    if not weights.any():\n"
+             "        mlm = mlm_logits.new_zeros(())\n"
+             "    # A loss of its own, without ignore_index"),
+            ("    return {name: leaf.grad for name, leaf in leaves.items()}",
+             "    return {name: torch.zeros_like(leaf) if leaf.grad is None else leaf.grad\n"
+             "            for name, leaf in leaves.items()}"),
+        ],
+        "without a mask the loss is a constant",
+    ),
 }  # fmt: skip

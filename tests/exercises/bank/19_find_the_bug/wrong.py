@@ -444,4 +444,15 @@ WRONG = {
     ),
     "a limit of 0 is none": (
         [(CLIP, CLIP + " if max_norm else 1.0")], "a limit of 0 clips nothing"),
+    "one token of a batch at least": (
+        [
+            ("    selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)\n",
+             "    ordinary = ~torch.isin(input_ids, special_ids)\n"
+             "    selected = (chosen < rate) & ordinary\n"
+             "    if not selected.any() and ordinary.any():\n"
+             "        lowest = chosen.masked_fill(~ordinary, 2.0).argmin()\n"
+             "        selected.view(-1)[lowest] = True\n"),
+        ],
+        "one token at least is selected",
+    ),
 }  # fmt: skip

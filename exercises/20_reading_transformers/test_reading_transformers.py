@@ -213,6 +213,7 @@ NAMES = {
         ("my_module.weight", "my_module.weight"),
         ("head._orig_mod.weight", "head._orig_mod.weight"),
         ("head.word_embeddings.scale", "head.word_embeddings.scale"),
+        ("shared.embeddings", "shared.embeddings"),
     ],
     "only a name with slashes is TensorFlow's: without one, layer_2 inside a name stays": [
         ("head.layer_2.weight", "head.layer_2.weight"),

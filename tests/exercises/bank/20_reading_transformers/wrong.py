@@ -388,4 +388,8 @@ WRONG = {
         [(WRAPPED, r'r"^(module\.)*(_orig_mod\.)*(module\.)*": ""')],
         None,
     ),
+    "any embeddings at the end": (
+        [('r"_embeddings$": "_embeddings.weight"', 'r"embeddings$": "embeddings.weight"')],
+        "words inside a name are changed",
+    ),
 }  # fmt: skip

@@ -167,6 +167,11 @@ def test_the_best_of_all_spans_is_found(student):
     checks.that(any(not checks.difference(out, each, "", None) for each in tied),
                 f"the best span of {typed(start, end, 2)}: expected {tied[0]} or {tied[1]}, which "
                 f"are equally good, got {out}")  # fmt: skip
+    start = end = np.array([0.0, -1])
+    checks.same(student.best_span(start, end, longest=2), (0, 0, 0.0),
+                of=f"the best span of {typed(start, end, 2)}",
+                mistakes={"a score of 0 is taken for no span": (
+                    lambda out: out is None or out[2] < 0)})  # fmt: skip
     checks.leaves_no_trace(student.best_span, start, end, longest=3)
 
 

@@ -259,4 +259,11 @@ WRONG = {
         ],
         None,
     ),
+    "a score of 0 is no span": (
+        [
+            ("    is_span = (distance >= 0) & (distance < longest)\n",
+             "    is_span = (distance >= 0) & (distance < longest) & (scores != 0)\n"),
+        ],
+        "a score of 0 is taken for no span",
+    ),
 }  # fmt: skip

@@ -60,7 +60,7 @@ def forward_mistakes(input_ids, token_type_ids, weights):
     places = p[:seq]
     x = words + places + segments
     return {
-        "the layer norm is missing: BERT normalises its embeddings": x,
+        "the layer norm is missing: BERT normalizes its embeddings": x,
         "the positions are left out": norm(words + segments, weights),
         "the segments are left out: token_type_ids is not used": norm(words + places, weights),
         "token_type_ids is not used: every token gets segment 0": norm(words + places + s[0],

@@ -50,7 +50,7 @@ def align_mistakes(*given):
     return {
         "the label stands on every piece: only the first one has it": {
             **right, "labels": aligned(*given, every=lambda label: label)["labels"]},
-        "later pieces are labelled with the next number (I- for B-): they have IGNORED": {
+        "later pieces are labeled with the next number (I- for B-): they have IGNORED": {
             **right, "labels": aligned(*given, every=lambda label: label + label % 2)["labels"]},
         "later pieces have label 0, which is O: they have IGNORED": {
             **right, "labels": aligned(*given, every=lambda label: 0)["labels"]},

@@ -423,7 +423,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (3_145, 8), "bert_run": (2_575, 10), "bert_numpy": (1_350, 11),
     "bert_lowlevel": (900, 7), "bert_paper": (2_315, 11), "bert_finetuning": (5_920, 9),
-    "autograder": (5_765, 11), "bert_experiments": (17_870, 16),
+    "autograder": (5_780, 11), "bert_experiments": (17_870, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 18}

@@ -238,7 +238,7 @@ WRONG = {
                 "# Wrong answers that are common:\n",
             ),
         ],
-        "what the forward has computed is found again by the array",
+        "a value is kept from one call to the next and found again by the object",
     ),
     "the softmax is kept without its number of classes": (
         [

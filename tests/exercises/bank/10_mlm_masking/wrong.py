@@ -192,7 +192,7 @@ WRONG = {
         [("    candidate = ~np.isin",
            "    rng = np.random.default_rng(int(rng.integers(100)))\n    candidate = "
            "~np.isin")],
-        "the function seeds its own generator with a small number"),
+        "a generator is seeded in the call with a small number"),
     "the draws repeat after 7919 tokens": (
         [("(rng.random(input_ids.shape) < rate)",
            "(np.resize(rng.random(min(7919, input_ids.size)), input_ids.shape) < rat"

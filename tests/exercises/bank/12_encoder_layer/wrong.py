@@ -274,7 +274,7 @@ WRONG = {
            " torc"
            "h.Generator().manual_seed(0)\n        worked = worked * torch.empty_like(worked).bern"
            "oulli_(1 - hidden_dropout, generator=g) / (1 - hidden_dropout)")],
-        "a generator that is seeded in the call"),
+        "a generator is seeded in the call"),
     "attention dropout from four seeds": (
         [("weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
            "weighting = scores.softmax(dim=-1)\n    if training:\n        keep = torch.rand(weigh"

@@ -143,3 +143,15 @@ def test_the_published_table_has_the_answers_that_the_banks_have():
 def test_the_table_is_of_all_exercises():
     with pytest.raises(bank.UserError, match="name none"):
         bank.run_bank(["03_softmax"], publish=True)
+
+
+def test_a_wrong_answer_that_is_not_told_its_mistake_is_graded_wrongly(monkeypatch, capfd):
+    told = next(v for v in EVERY if v.says)
+    for says, wrongly in ((told.says, False), (None, False), ("what no message says", True)):
+        monkeypatch.setattr(bank, "variants", lambda _, says=says: [replace(told, says=says)])
+        if wrongly:
+            with pytest.raises(bank.UserError, match="1 variants are graded wrongly"):
+                bank.run_bank([told.exercise.name])
+        else:
+            bank.run_bank([told.exercise.name])
+        assert (told.name in "".join(capfd.readouterr())) == wrongly

@@ -73,6 +73,14 @@ class Verdict:
         return any(self.variant.is_named_by(outcome) for outcome in self.outcomes)
 
     @property
+    def is_as_wanted(self) -> bool:
+        """Whether a right answer has full marks; whether a wrong one has not, and is told so in the
+        words that the bank gives, if it gives any."""
+        if self.variant.is_right:
+            return self.is_full
+        return not self.is_full and (self.variant.says is None or self.is_named)
+
+    @property
     def messages(self) -> list[str]:
         return [f"{o.id}: {o.message}" for o in self.outcomes if o.outcome != PASSED]
 
@@ -192,8 +200,8 @@ def run_bank(
     """Try all variants of the named exercises (all, if none is named) and print the table;
     `publish` also puts it on the page of the exercises, and keeps which check catches each.
 
-    A wrong answer that keeps its points or goes unnamed, and a right one that loses some, is
-    printed with what the grader said; `show` prints the messages of all.
+    A wrong answer that keeps its points or is not told what the bank says of it, and a right one
+    that loses some, is printed with what the grader said; `show` prints the messages of all.
     """
     chosen = chosen_exercises(names)
     if publish and names:
@@ -205,17 +213,15 @@ def run_bank(
             grader = grade_in_child if in_child else grade
             verdict = (try_out if show else try_out_until_decided)(variant, grader, seed=seed)
             verdicts.append(verdict)
-            as_wanted = verdict.is_full if variant.is_right else verdict.is_named
-            if show or not as_wanted:
+            if show or not verdict.is_as_wanted:
                 kind = "right" if variant.is_right else "wrong"
                 marks = "full marks" if verdict.is_full else "loses points"
                 bar.write(f"{variant.exercise.name}, {kind}: {variant.name} ({marks})")
                 bar.write("".join(f"    {message}\n" for message in verdict.messages))
             bar.update()
     print("\n".join(rows(verdicts)))
-    lost = [v for v in verdicts if v.is_full != v.variant.is_right]
-    if lost:
-        raise UserError(f"{len(lost)} variants are graded wrongly: they stand above")
+    if wrongly := sum(not verdict.is_as_wanted for verdict in verdicts):
+        raise UserError(f"{wrongly} variants are graded wrongly: they stand above")
     if publish:
         publish_table("bank", rows(verdicts))
         for exercise in chosen:

@@ -19,7 +19,8 @@ from bench_sections.machine import described
 from bench_sections.saved import FOLDER, Saved
 from tyro.conf import arg
 
-from bert_run.errors import UserError, Whole, check_numbers, command
+from bert_run.config import Whole, check_numbers
+from bert_run.errors import UserError, command
 
 SECTIONS = {
     "training": training.run,

@@ -41,7 +41,7 @@ from bert_corpus.wordpiece import (
     vocabulary_of,
 )
 from bert_run.config import BertConfig, RunSettings, Weights, count_parameters, parameter_shapes
-from bert_run.errors import UserError, option, read_record
+from bert_run.errors import UserError, option
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -49,6 +49,7 @@ from bert_run.files import (
     divergence_noted,
     folder_in_one_piece,
     model_card,
+    read_record,
     write_atomically,
 )
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics

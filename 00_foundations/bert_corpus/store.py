@@ -27,7 +27,7 @@ import sentencex
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import tokenizer_sha256
-from bert_run.errors import UserError, is_of, parse_strictly, read_record, shown
+from bert_run.errors import UserError, shown
 from bert_run.files import (
     JSON_LINES,
     LEFTOVER,
@@ -35,8 +35,11 @@ from bert_run.files import (
     LineReader,
     clear_leftovers,
     hold,
+    is_of,
     named_where_full,
+    parse_strictly,
     put_in_place,
+    read_record,
     refuse_pipe,
     sha256,
     write_atomically,

@@ -24,8 +24,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from tokenizers.trainers import WordPieceTrainer
 
 from bert_run.config import BertConfig
-from bert_run.errors import UserError, read_record, shown
-from bert_run.files import text_lines, write_atomically
+from bert_run.errors import UserError, shown
+from bert_run.files import read_record, text_lines, write_atomically
 from bert_run.training_loop import progress_bar
 
 # --- By hand, one step a function ----------------------------------------------------------------

@@ -2,31 +2,134 @@
 
 The config has the fields of `transformers.BertConfig`, the parameters the names of
 `BertForPreTraining`; its decoder is the word embedding matrix, so it has no entry of its own.
+
+The range of a number stands in the annotation of its field, and a dataclass calls
+`check_numbers(self)` when it is made:
+
+    batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
+    dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
 """
 
 import json
 import math
+import numbers
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from tyro.conf import arg
+from tyro.constructors import PrimitiveConstructorSpec
 
-from bert_run.errors import (
-    Count,
-    Real,
-    Seed,
-    Share,
-    UserError,
-    Whole,
-    check_fields,
-    check_numbers,
-    read_record,
-    shown,
-    wrong_field,
-)
-from bert_run.files import write_atomically
+from bert_run.errors import UserError, option, shown
+from bert_run.files import read_record, write_atomically, wrong_field
+
+
+class Range(PrimitiveConstructorSpec):
+    """The numbers from `low` to `high`, except those of `without`, which may be the ends. Tells
+    tyro to hand on whatever was typed, for `check_numbers` to answer."""
+
+    def __init__(self, type_: type, low: float, high: float, without: tuple = ()) -> None:
+        number = {int: numbers.Integral, float: numbers.Real}[type_]
+        super().__init__(
+            nargs=1,
+            metavar=type_.__name__.upper(),
+            instance_from_str=lambda words: as_typed(words[0], type_),
+            is_instance=lambda value: isinstance(value, number) and not isinstance(value, bool),
+            str_from_instance=lambda value: [str(value)],
+        )
+        # The parent is a frozen dataclass.
+        vars(self).update(type_=type_, low=low, high=high, without=without)
+
+    def admits(self, value: Any) -> bool:
+        is_between = self.is_instance(value) and self.low <= value <= self.high
+        return is_between and value not in self.without
+
+    def __str__(self) -> str:
+        if self.type_ is int:
+            return f"a whole number from {self.low:,} to {self.high:,}"
+        if not self.without:
+            return f"a number from {self.low:g} to {self.high:g}"
+        low = f"above {self.low:g}" if self.low in self.without else f"of at least {self.low:g}"
+        high = f"below {self.high:g}" if self.high in self.without else f"at most {self.high:g}"
+        return f"a number {low} and {high}"
+
+
+def Whole(low: int, high: int) -> Range:
+    """Whole numbers from `low` to `high`."""
+    return Range(int, low, high)
+
+
+def Real(**ends: float) -> Range:
+    """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
+    without = tuple(ends[end] for end in ("above", "below") if end in ends)
+    return Range(float, min(ends.values()), max(ends.values()), without)
+
+
+Count = Annotated[int, Whole(1, 10**9)]
+Share = Annotated[float, Real(at_least=0, at_most=1)]
+# Times a million for the steps, and times the number of processes, it still fits into 64 bits.
+Seed = Annotated[int, Whole(0, 2**32 - 1)]
+
+
+def as_typed(word: str, type_: type) -> int | float | str:
+    """The number that a word stands for, else the word itself."""
+    for read in (type_, float):
+        try:
+            return read(word)
+        except ValueError:
+            continue
+    return word
+
+
+def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
+    """Raise `UserError` at the first number outside its range; `called` makes the name that the
+    user knows from that of the field."""
+    for name, (range_, may_be_none) in number_fields(type(settings)).items():
+        value = getattr(settings, name)
+        if value is None and may_be_none:
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            if not range_.admits(each):
+                raise UserError(f"{called(name)} is {shown(each)}: it must be {range_}")
+
+
+def check_fields(settings: Any) -> None:
+    """The same for a dataclass whose fields are no options, a config.json's say."""
+    check_numbers(settings, called=str)
+
+
+@cache
+def number_fields(settings: type) -> dict[str, tuple[Range, bool]]:
+    """The fields of a dataclass that hold numbers: their range, and whether they may be None.
+    Raises `TypeError` for a number without a range."""
+    hints = get_type_hints(settings, include_extras=True)
+    found = {}
+    for field in fields(settings):
+        leaves = list(leaves_of(hints[field.name]))
+        if any(leaf in (int, float) for leaf in leaves):
+            raise TypeError(f"{settings.__name__}.{field.name} is a number without a range")
+        ranges = [leaf for leaf in leaves if isinstance(leaf, Range)]
+        if ranges:
+            found[field.name] = ranges[0], NoneType in leaves
+    return found
+
+
+def leaves_of(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation is made of; a range stands for the type that it belongs to."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        ranges = [each for each in arguments[1:] if isinstance(each, Range)]
+        yield from ranges or leaves_of(arguments[0])
+    elif arguments:
+        for argument in arguments:
+            yield from leaves_of(argument)
+    else:
+        yield annotation
+
 
 GELU_FORMS = {
     "gelu": "none",  # with erf, as Hugging Face has it

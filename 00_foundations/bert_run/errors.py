@@ -1,36 +1,17 @@
-"""A user's mistakes: told in one line, never as a traceback, and found before any work begins.
-
-`command` prints a `UserError`. The range of a number stands in the annotation of its field, and a
-dataclass calls `check_numbers(self)` when it is made:
-
-    batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
-    dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
-
-`read_record` checks a JSON file, which people edit and full disks cut short, before it is used.
-"""
+"""A user's mistakes: told in one line, never as a traceback. `command` prints a `UserError`."""
 
 import errno
 import functools
 import io
-import json
-import math
-import numbers
 import os
 import platform
-import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
-from functools import cache
+from collections.abc import Callable
 from importlib import metadata
 from itertools import pairwise
-from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
-
-from tyro.constructors import PrimitiveConstructorSpec
+from typing import Any
 
 SAME_COMMAND = "then call the same command again"
 ADVICE = {
@@ -162,186 +143,7 @@ def in_one_line(error: Exception) -> str | None:
     return None
 
 
-class Range(PrimitiveConstructorSpec):
-    """The numbers from `low` to `high`, except those of `without`, which may be the ends. Tells
-    tyro to hand on whatever was typed, for `check_numbers` to answer."""
-
-    def __init__(self, type_: type, low: float, high: float, without: tuple = ()) -> None:
-        number = {int: numbers.Integral, float: numbers.Real}[type_]
-        super().__init__(
-            nargs=1,
-            metavar=type_.__name__.upper(),
-            instance_from_str=lambda words: as_typed(words[0], type_),
-            is_instance=lambda value: isinstance(value, number) and not isinstance(value, bool),
-            str_from_instance=lambda value: [str(value)],
-        )
-        # The parent is a frozen dataclass.
-        vars(self).update(type_=type_, low=low, high=high, without=without)
-
-    def admits(self, value: Any) -> bool:
-        is_between = self.is_instance(value) and self.low <= value <= self.high
-        return is_between and value not in self.without
-
-    def __str__(self) -> str:
-        if self.type_ is int:
-            return f"a whole number from {self.low:,} to {self.high:,}"
-        if not self.without:
-            return f"a number from {self.low:g} to {self.high:g}"
-        low = f"above {self.low:g}" if self.low in self.without else f"of at least {self.low:g}"
-        high = f"below {self.high:g}" if self.high in self.without else f"at most {self.high:g}"
-        return f"a number {low} and {high}"
-
-
-def Whole(low: int, high: int) -> Range:
-    """Whole numbers from `low` to `high`."""
-    return Range(int, low, high)
-
-
-def Real(**ends: float) -> Range:
-    """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
-    without = tuple(ends[end] for end in ("above", "below") if end in ends)
-    return Range(float, min(ends.values()), max(ends.values()), without)
-
-
-Count = Annotated[int, Whole(1, 10**9)]
-Share = Annotated[float, Real(at_least=0, at_most=1)]
-# Times a million for the steps, and times the number of processes, it still fits into 64 bits.
-Seed = Annotated[int, Whole(0, 2**32 - 1)]
-
-
-def as_typed(word: str, type_: type) -> int | float | str:
-    """The number that a word stands for, else the word itself."""
-    for read in (type_, float):
-        try:
-            return read(word)
-        except ValueError:
-            continue
-    return word
-
-
-def option(name: str) -> str:
-    """A field as an option of a command: `batch_size` is --batch-size."""
-    return f"--{name.replace('_', '-')}"
-
-
-def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
-    """Raise `UserError` at the first number outside its range; `called` makes the name that the
-    user knows from that of the field."""
-    for name, (range_, may_be_none) in number_fields(type(settings)).items():
-        value = getattr(settings, name)
-        if value is None and may_be_none:
-            continue
-        for each in value if isinstance(value, tuple) else (value,):
-            if not range_.admits(each):
-                raise UserError(f"{called(name)} is {shown(each)}: it must be {range_}")
-
-
-def check_fields(settings: Any) -> None:
-    """The same for a dataclass whose fields are no options, a config.json's say."""
-    check_numbers(settings, called=str)
-
-
-@cache
-def number_fields(settings: type) -> dict[str, tuple[Range, bool]]:
-    """The fields of a dataclass that hold numbers: their range, and whether they may be None.
-    Raises `TypeError` for a number without a range."""
-    hints = get_type_hints(settings, include_extras=True)
-    found = {}
-    for field in fields(settings):
-        leaves = list(leaves_of(hints[field.name]))
-        if any(leaf in (int, float) for leaf in leaves):
-            raise TypeError(f"{settings.__name__}.{field.name} is a number without a range")
-        ranges = [leaf for leaf in leaves if isinstance(leaf, Range)]
-        if ranges:
-            found[field.name] = ranges[0], NoneType in leaves
-    return found
-
-
-def leaves_of(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation is made of; a range stands for the type that it belongs to."""
-    arguments = get_args(annotation)
-    if get_origin(annotation) is Annotated:
-        ranges = [each for each in arguments[1:] if isinstance(each, Range)]
-        yield from ranges or leaves_of(arguments[0])
-    elif arguments:
-        for argument in arguments:
-            yield from leaves_of(argument)
-    else:
-        yield annotation
-
-
-NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
-         bool: "true or false"}  # fmt: skip
 LONGEST_SHOWN = 60  # characters of a value in a message
-
-
-def read_record(
-    path: Path,
-    required: Mapping[str, type] | None = None,
-    optional: Mapping[str, type] | None = None,
-    *,
-    way_out: str,
-) -> dict[str, Any]:
-    """The JSON object of a file, with all `required` fields, each value of its type; those of
-    `optional` may be absent or null. `way_out` ends the `UserError` for a file that is damaged."""
-    try:
-        problem, record = parse_object(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"there is no {path}: {way_out}") from None
-    problem = problem or wrong_field(record, required or {}, optional or {})
-    if problem:
-        raise UserError(f"{path} is damaged ({problem}): {way_out}")
-    return record
-
-
-def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
-    """What is wrong with the text of a JSON object, or None, and the object."""
-    try:
-        value = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested too deep
-        return f"not JSON: {error}", {}
-    if not isinstance(value, dict):
-        return f"{shown(value)} where an object is expected", {}
-    return None, value
-
-
-def parse_strictly(text: str, **options: Any) -> Any:
-    """`json.loads`; raises `json.JSONDecodeError` for NaN, Infinity and 1e999, too."""
-
-    def finite(word: str) -> float:
-        if math.isfinite(number := float(word)):
-            return number
-        what = "too large a number" if word[-1].isdigit() else "no value of JSON: write null"
-        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity|\d[\d.eE+-]*)', text)
-        place = next((each.start() for each in found if each[0] == word), 0)  # not within a text
-        raise json.JSONDecodeError(f"{word} is {what}", text, place)
-
-    return json.loads(text, parse_constant=finite, parse_float=finite, **options)
-
-
-def wrong_field(
-    record: Mapping[str, Any], required: Mapping[str, type], optional: Mapping[str, type]
-) -> str | None:
-    """The first field that is missing or holds a value of another type, in words; None if none."""
-    if missing := [name for name in required if name not in record]:
-        return f"it has no {missing[0]!r}"
-    for name, kind in {**optional, **required}.items():
-        value = record.get(name)
-        if (value is not None or name in required) and not is_of(kind, value):
-            return f"{name!r} is {shown(value)}, not {NAMES[kind]}"
-    return None
-
-
-def is_of(kind: type, value: Any) -> bool:
-    """Whether a value has a type; a whole number may stand for a float. True, NaN and what has more
-    than 64 bits are no numbers."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return False
-    if isinstance(value, bool):
-        return kind is bool
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return False
-    return isinstance(value, (int, float) if kind is float else kind)
 
 
 def shown(value: Any) -> str:
@@ -351,3 +153,8 @@ def shown(value: Any) -> str:
     except RecursionError:
         text = "a deeply nested value"
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
+
+def option(name: str) -> str:
+    """A field as an option of a command: `batch_size` is --batch-size."""
+    return f"--{name.replace('_', '-')}"

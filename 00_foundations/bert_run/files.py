@@ -1,4 +1,4 @@
-"""Files that are never half-written, a run's folder and its card, and numbered lines of text.
+"""Files that are never half-written, a run's folder and its card, checked records, lines of text.
 
 What is written stands beside its place first, is flushed to the disk, and is then renamed.
 
@@ -21,19 +21,20 @@ import io
 import itertools
 import json
 import lzma
+import math
 import os
 import re
 import shlex
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bert_run.errors import Diverged, UserError, option, read_record, shown, wrong_field
+from bert_run.errors import Diverged, UserError, option, shown
 
 
 def flush_to_disk(path: Path) -> None:
@@ -202,6 +203,79 @@ LOCK_FILE = ".lock"
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
 NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
+
+
+NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
+         bool: "true or false"}  # fmt: skip
+
+
+def read_record(
+    path: Path,
+    required: Mapping[str, type] | None = None,
+    optional: Mapping[str, type] | None = None,
+    *,
+    way_out: str,
+) -> dict[str, Any]:
+    """The JSON object of a file, with all `required` fields, each value of its type; those of
+    `optional` may be absent or null. `way_out` ends the `UserError` for a file that is damaged."""
+    try:
+        problem, record = parse_object(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}: {way_out}") from None
+    problem = problem or wrong_field(record, required or {}, optional or {})
+    if problem:
+        raise UserError(f"{path} is damaged ({problem}): {way_out}")
+    return record
+
+
+def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with the text of a JSON object, or None, and the object."""
+    try:
+        value = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested too deep
+        return f"not JSON: {error}", {}
+    if not isinstance(value, dict):
+        return f"{shown(value)} where an object is expected", {}
+    return None, value
+
+
+def parse_strictly(text: str, **options: Any) -> Any:
+    """`json.loads`; raises `json.JSONDecodeError` for NaN, Infinity and 1e999, too."""
+
+    def finite(word: str) -> float:
+        if math.isfinite(number := float(word)):
+            return number
+        what = "too large a number" if word[-1].isdigit() else "no value of JSON: write null"
+        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity|\d[\d.eE+-]*)', text)
+        place = next((each.start() for each in found if each[0] == word), 0)  # not within a text
+        raise json.JSONDecodeError(f"{word} is {what}", text, place)
+
+    return json.loads(text, parse_constant=finite, parse_float=finite, **options)
+
+
+def wrong_field(
+    record: Mapping[str, Any], required: Mapping[str, type], optional: Mapping[str, type]
+) -> str | None:
+    """The first field that is missing or holds a value of another type, in words; None if none."""
+    if missing := [name for name in required if name not in record]:
+        return f"it has no {missing[0]!r}"
+    for name, kind in {**optional, **required}.items():
+        value = record.get(name)
+        if (value is not None or name in required) and not is_of(kind, value):
+            return f"{name!r} is {shown(value)}, not {NAMES[kind]}"
+    return None
+
+
+def is_of(kind: type, value: Any) -> bool:
+    """Whether a value has a type; a whole number may stand for a float. True, NaN and what has more
+    than 64 bits are no numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if isinstance(value, bool):
+        return kind is bool
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    return isinstance(value, (int, float) if kind is float else kind)
 
 
 @dataclass(frozen=True)

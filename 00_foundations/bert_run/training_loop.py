@@ -16,8 +16,8 @@ from typing import Any
 from tqdm import tqdm
 
 from bert_run.config import RunSettings
-from bert_run.errors import Diverged, UserError, parse_object, wrong_field
-from bert_run.files import named_where_full, write_atomically
+from bert_run.errors import Diverged, UserError
+from bert_run.files import named_where_full, parse_object, write_atomically, wrong_field
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
 

@@ -11,8 +11,8 @@ from bert_corpus.pretraining_run import PretrainingRun
 from bert_numpy.encoder import Bert
 from bert_numpy.optimizer import Adam
 from bert_numpy.training import Cores, Task, train
-from bert_run.config import RunSettings
-from bert_run.errors import Whole, command
+from bert_run.config import RunSettings, Whole
+from bert_run.errors import command
 
 
 @dataclass(frozen=True)

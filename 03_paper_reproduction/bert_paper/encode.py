@@ -12,9 +12,9 @@ from tyro.conf import Positional
 from bert_corpus.wordpiece import padded
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.pretrained import Pretrained, open_pretrained
-from bert_run.config import Batch, Precision
+from bert_run.config import Batch, Precision, check_numbers
 from bert_run.device import choose_device, choose_precision, mixed_precision
-from bert_run.errors import UserError, check_numbers, command
+from bert_run.errors import UserError, command
 from bert_run.files import STANDARD_INPUT, text_lines, write_whole
 from bert_run.training_loop import progress_bar
 from bert_run.weights import refuse_overflow

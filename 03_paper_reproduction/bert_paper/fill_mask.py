@@ -11,8 +11,9 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_run.config import Count, check_numbers
 from bert_run.device import choose_device
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.errors import UserError, command
 from bert_run.files import text_lines
 from bert_run.weights import refuse_overflow
 

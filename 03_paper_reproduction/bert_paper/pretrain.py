@@ -28,15 +28,17 @@ from bert_paper.optimizer import (
 from bert_paper.training import Parallel, Task, TensorBatch, spread_loss, train
 from bert_run.config import (
     BertConfig,
+    Count,
     PairRecipe,
     Precision,
     RunSettings,
     SentenceTask,
+    Share,
     Weights,
     initial_weights,
 )
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import Count, Share, Stopped, UserError, command
+from bert_run.errors import Stopped, UserError, command
 from bert_run.training_loop import Record, stop_signals
 from bert_run.weights import locate, read_model
 

@@ -21,8 +21,8 @@ from bert_finetuning.tasks import HEADS, TASKS
 from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
 from bert_paper.model import load_arrays, to_arrays
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
-from bert_run.errors import UserError, wrong_field
-from bert_run.files import for_others
+from bert_run.errors import UserError
+from bert_run.files import for_others, wrong_field
 from bert_run.weights import WEIGHTS_FILE, left_out, locate, read_model, save_weights, weight_files
 
 FIELD = "bert_finetuning"  # of config.json

@@ -39,15 +39,17 @@ from bert_finetuning.tasks.base import ALONE, Example, Features, Task
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import UserError, command, read_record, wrong_field
+from bert_run.errors import UserError, command
 from bert_run.files import (
     METRICS_FILE,
     RunFolder,
     command_line,
     front_matter,
     publish,
+    read_record,
     sha256,
     write_atomically,
+    wrong_field,
 )
 from bert_run.pictures import drawable, picture_with_axes
 from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics

@@ -32,9 +32,9 @@ from bert_finetuning.data.rows import (
     whole,
 )
 from bert_finetuning.tasks.base import BAR_DELAY, PAIR, SINGLE, Example, Task
-from bert_run.config import Positions, Precision
+from bert_run.config import Count, Positions, Precision, check_numbers
 from bert_run.device import choose_device, choose_precision
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.errors import UserError, command
 from bert_run.files import STANDARD_INPUT, folder_in_one_piece, text_lines, write_whole
 from bert_run.training_loop import progress_bar
 

@@ -13,13 +13,18 @@ from bert_run.config import (
     PRESETS,
     AdamSettings,
     Batch,
+    Count,
     Dropout,
     GradNorm,
     LearningRate,
     Positions,
     Precision,
+    Real,
+    Seed,
+    Share,
+    check_numbers,
 )
-from bert_run.errors import Count, Real, Seed, Share, UserError, check_numbers, option
+from bert_run.errors import UserError, option
 from bert_run.weights import is_hub_id
 
 # What may differ between two calls that continue one run.

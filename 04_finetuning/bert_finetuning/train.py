@@ -41,8 +41,16 @@ from bert_paper.optimizer import (
 )
 from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import Stopped, UserError, read_record, wrong_field
-from bert_run.files import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted, write_atomically
+from bert_run.errors import Stopped, UserError
+from bert_run.files import (
+    METRICS_FILE,
+    STATE_FILE,
+    RunFolder,
+    divergence_noted,
+    read_record,
+    write_atomically,
+    wrong_field,
+)
 from bert_run.training_loop import (
     MetricsLog,
     Record,

@@ -20,8 +20,8 @@ from autograder.points import READY, Check, Exercise, checks_of, find, present
 from autograder.runner import load_test, obstacle, run
 from autograder.student import LocalTransport, Student
 from autograder.untrusted.roster import read_roster
-from bert_run.config import Steps
-from bert_run.errors import UserError, check_numbers, command
+from bert_run.config import Steps, check_numbers
+from bert_run.errors import UserError, command
 
 CAPSTONE = find("25_capstone")
 

@@ -15,7 +15,8 @@ from typing import Annotated, Any
 
 from autograder.codec import variant
 from autograder.points import CATALOGUE, ROOT, Exercise, find, present
-from bert_run.errors import Real, Seed, UserError, Whole, check_fields, shown
+from bert_run.config import Real, Seed, Whole, check_fields
+from bert_run.errors import UserError, shown
 from bert_run.files import write_atomically
 
 if sys.version_info >= (3, 11):

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert_run.errors import UserError, read_record
+from bert_run.errors import UserError
+from bert_run.files import read_record
 
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"

@@ -19,8 +19,8 @@ from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.report.page import write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain
-from bert_run.config import BertConfig, Steps
-from bert_run.errors import Count, Seed, check_numbers, command
+from bert_run.config import BertConfig, Count, Seed, Steps, check_numbers
+from bert_run.errors import command
 from bert_run.weights import load_weights
 
 

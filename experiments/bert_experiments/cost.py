@@ -19,14 +19,17 @@ from bert_run.config import (
     PRESETS,
     Batch,
     BertConfig,
+    Count,
     MaskingRecipe,
     Phase,
+    Real,
     Size,
     Steps,
+    check_numbers,
     count_parameters,
     parameter_shapes,
 )
-from bert_run.errors import Count, Real, UserError, check_numbers, command
+from bert_run.errors import UserError, command
 
 Parallel = Literal["ddp", "fsdp"]
 

@@ -31,8 +31,17 @@ from bert_lowlevel.model import (
     to_tensors,
     word_logits,
 )
-from bert_run.config import PRESETS, Batch, BertConfig, Positions, Vocabulary, initial_weights
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import (
+    PRESETS,
+    Batch,
+    BertConfig,
+    Count,
+    Positions,
+    Vocabulary,
+    check_numbers,
+    initial_weights,
+)
+from bert_run.errors import UserError, command
 from bert_run.training_loop import progress_bar
 
 # The kind of work that torch's operations do, by a part of their name; the first that fits.

@@ -10,15 +10,8 @@ import pytest
 import tyro
 from tyro.conf import arg
 
-from bert_run.errors import (
-    Count,
-    Real,
-    UserError,
-    Whole,
-    check_fields,
-    check_numbers,
-    number_fields,
-)
+from bert_run.config import Count, Real, Whole, check_fields, check_numbers, number_fields
+from bert_run.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 

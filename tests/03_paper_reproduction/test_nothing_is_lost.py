@@ -11,7 +11,7 @@ import pytest
 
 from bert_corpus import pretraining_run as runs
 from bert_paper import pretrain as command
-from bert_run.errors import read_record
+from bert_run.files import read_record
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
          "--batch-size", 4, "--eval-examples", 8, "--device", "cpu", "--steps", 4,

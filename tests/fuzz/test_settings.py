@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_run.config import AdamSettings, BertConfig, RunSettings
-from bert_run.errors import Range, UserError, number_fields
+from bert_run.config import AdamSettings, BertConfig, Range, RunSettings, number_fields
+from bert_run.errors import UserError
 from bert_run.training_loop import learning_rate
 
 ROOT = Path(__file__).parents[2]

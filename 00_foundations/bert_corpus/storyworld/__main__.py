@@ -8,7 +8,8 @@ from typing import Literal
 import tyro
 
 from bert_corpus.storyworld import KINDS, Sentence, Story, stories
-from bert_run.errors import Count, Seed, UserError, check_numbers, command
+from bert_run.config import Count, Seed, check_numbers
+from bert_run.errors import UserError, command
 
 RARE = 60  # a word seen less often in the report's documents is hard to learn
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
-from bert_run.errors import UserError, parse_strictly
-from bert_run.files import JSON_LINES, PACKED, LineReader, refuse_pipe
+from bert_run.errors import UserError
+from bert_run.files import JSON_LINES, PACKED, LineReader, parse_strictly, refuse_pipe
 
 Item = TypeVar("Item")
 HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")

@@ -40,9 +40,9 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, column_scorer, label_scores
 from bert_paper.model import BertModel
-from bert_run.config import BertConfig, Dropout
+from bert_run.config import BertConfig, Dropout, check_fields
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import UserError, check_fields
+from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
 from bert_run.weights import refuse_overflow
 

@@ -32,8 +32,8 @@ from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_score
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks import base
 from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, Tokens
-from bert_run.config import BertConfig, Positions
-from bert_run.errors import Count, Real, UserError
+from bert_run.config import BertConfig, Count, Positions, Real
+from bert_run.errors import UserError
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")

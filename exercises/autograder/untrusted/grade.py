@@ -21,8 +21,9 @@ from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
 from autograder.untrusted.submissions import Submission, gather, shown
-from bert_run.errors import Real, UserError, Whole, check_numbers, command, read_record
-from bert_run.files import clear_leftovers, hold, remove_in_one_piece, write_atomically
+from bert_run.config import Real, Whole, check_numbers
+from bert_run.errors import UserError, command
+from bert_run.files import clear_leftovers, hold, read_record, remove_in_one_piece, write_atomically
 from bert_run.training_loop import progress_bar
 
 LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written

@@ -12,7 +12,9 @@ from autograder.points import find
 from autograder.runner import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
-from bert_run.errors import Real, UserError, as_typed, read_record
+from bert_run.config import Real, as_typed
+from bert_run.errors import UserError
+from bert_run.files import read_record
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
 TERM = "term"

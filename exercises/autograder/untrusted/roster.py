@@ -20,7 +20,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bert_run.errors import Real, UserError, as_typed
+from bert_run.config import Real, as_typed
+from bert_run.errors import UserError
 from bert_run.files import text_lines, write_atomically
 
 # How a course system calls a file that was handed in. What the student has called it comes last.

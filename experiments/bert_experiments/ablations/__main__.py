@@ -15,8 +15,8 @@ from bert_experiments.ablations.variants import Run, runs_of, trained, variants_
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
 from bert_experiments.report.page import check_report, command_of
 from bert_paper.pretrain import PretrainSettings
-from bert_run.config import LearningRate, Steps
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import Count, LearningRate, Steps, check_numbers
+from bert_run.errors import UserError, command
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
 PROGRAM = "python -m bert_experiments.ablations"

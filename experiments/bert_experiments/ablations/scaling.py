@@ -23,8 +23,8 @@ from bert_experiments.report.figures import in_parallel
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_experiments.report.plots import COLORS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
-from bert_run.config import Initialization, Size
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import Count, Initialization, Size, check_numbers
+from bert_run.errors import UserError, command
 from bert_run.files import RunFolder, step_of
 from bert_run.pictures import GREY, Picture, picture_with_axes
 from bert_run.training_loop import read_metrics

@@ -27,7 +27,8 @@ from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.predict import Predictor, check_pairs, from_source
 from bert_finetuning.tasks.base import Task, logits_of
 from bert_finetuning.tasks.classification import Regression
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import Count, check_numbers
+from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 

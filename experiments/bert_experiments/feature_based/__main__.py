@@ -27,9 +27,18 @@ from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.load import TaskData, load_files, load_named, places_of_few
 from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import Batch, BertConfig, Dropout, LearningRate, Width
+from bert_run.config import (
+    Batch,
+    BertConfig,
+    Count,
+    Dropout,
+    LearningRate,
+    Seed,
+    Width,
+    check_numbers,
+)
 from bert_run.device import choose_device
-from bert_run.errors import Count, Seed, UserError, check_numbers, command
+from bert_run.errors import UserError, command
 
 PROGRAM = "python -m bert_experiments.feature_based"
 

@@ -40,7 +40,8 @@ from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import BertWithHead
 from bert_finetuning.train import Evaluator, SeedRun, TrainingData, freeze
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import Count, check_numbers
+from bert_run.errors import UserError, command
 from bert_run.training_loop import StopRequest, progress_bar
 
 PROGRAM = "python -m bert_experiments.finetuning.lora"

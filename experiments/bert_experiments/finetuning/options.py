@@ -29,7 +29,8 @@ from bert_finetuning.finetune import fingerprint_of_start, learn
 from bert_finetuning.metrics import label_scores
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
-from bert_run.errors import Count, check_numbers, command
+from bert_run.config import Count, check_numbers
+from bert_run.errors import command
 
 PROGRAM = "python -m bert_experiments.finetuning.options"
 COMMON, RARE = ("negative", 290), ("positive", 10)

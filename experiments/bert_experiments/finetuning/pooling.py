@@ -24,8 +24,16 @@ from bert_experiments.looking_inside.attention_maps import attention_of
 from bert_experiments.report.page import write_json
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors
-from bert_run.config import Batch, BertConfig, LearningRate, Weights, truncated_normal
-from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.config import (
+    Batch,
+    BertConfig,
+    Count,
+    LearningRate,
+    Weights,
+    check_numbers,
+    truncated_normal,
+)
+from bert_run.errors import UserError, command
 from bert_run.pictures import Picture
 from bert_run.training_loop import progress_bar
 from bert_run.weights import load_weights

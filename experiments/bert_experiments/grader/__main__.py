@@ -12,7 +12,8 @@ from tyro.conf import Positional
 from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, guide, handout, promises
-from bert_run.errors import Count, Whole, check_numbers, command
+from bert_run.config import Count, Whole, check_numbers
+from bert_run.errors import command
 from bert_run.files import write_atomically
 
 

@@ -43,8 +43,9 @@ from bert_experiments.looking_inside.senses import (
 from bert_experiments.report.models import untrained
 from bert_experiments.report.page import write_json
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
+from bert_run.config import Whole, check_numbers
 from bert_run.device import choose_device
-from bert_run.errors import UserError, Whole, check_numbers, command
+from bert_run.errors import UserError, command
 
 LONGEST = 128  # tokens of a pair or story that is read
 PAIRS = 128  # that every head is measured on

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.settings import Epochs
-from bert_run.config import Steps
-from bert_run.errors import Count, UserError, check_numbers
+from bert_run.config import Count, Steps, check_numbers
+from bert_run.errors import UserError
 
 ABLATED, FEATURES = ("5", "6", "8"), "7"
 TABLES, FIGURES = ("1", "2", "3", "4", "5", "6", "7", "8"), ("5",)

@@ -30,7 +30,8 @@ from bert_experiments.pretraining_faults.questions import QUESTIONS
 from bert_experiments.pretraining_faults.runs import EVERY, HEALTHY, KIND, STORIES, Run, trained
 from bert_experiments.report.figures import measured_once, spread
 from bert_experiments.report.page import Page, aligned, check_report, command_of, wrapped
-from bert_run.errors import Whole, check_numbers, command
+from bert_run.config import Whole, check_numbers
+from bert_run.errors import command
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 

@@ -16,8 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bert_run.errors import read_record
-from bert_run.files import write_atomically
+from bert_run.files import read_record, write_atomically
 
 Figures = dict[str, float]  # what a run reached, by the name of the measure
 Results = dict[str, list[Figures]]  # by variant, one entry a seed

@@ -31,7 +31,8 @@ from bert_experiments.report.figures import (
 )
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_finetuning.finetune import fingerprint
-from bert_run.errors import Count, check_numbers, command
+from bert_run.config import Count, check_numbers
+from bert_run.errors import command
 from bert_run.training_loop import progress_bar
 
 PROGRAM = "python -m bert_experiments.finetuning.true_scores"

@@ -15,7 +15,7 @@ MECHANISMS = {
     "process": {
         "subprocess", "multiprocessing", "Popen", "os.fork", "ProcessPoolExecutor",
         "NotebookClient", "grade_in_child", "ChildTransport", "children",
-        "RankProcesses", "grade_there",
+        "RankProcesses", "grade_there", "CellTransport",
     },
     "compiler": {"torch.compile"},
     "browser": {"sync_playwright"},

@@ -432,9 +432,9 @@ def small_run(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("optimizer, rate", [("bert-adam", 1e-3), ("adamw", 2.5e-3)])
-def test_levels_1_2_and_3_lose_the_same_for_200_steps(optimizer, rate, tmp_path, shapes_unchecked):
+def test_levels_1_2_and_3_lose_the_same_for_100_steps(optimizer, rate, tmp_path, shapes_unchecked):
     """From the same first weights and pairs, both losses within 1e-3 all the way, in float32."""
-    recipe = dict(steps=200, learning_rate=rate, warmup_steps=100, optimizer=optimizer,
+    recipe = dict(steps=100, learning_rate=rate, warmup_steps=50, optimizer=optimizer,
                   short_seq_length=16, short_share=0.3, short_batch_size=16)  # fmt: skip
     for level, (kind, run) in enumerate((
         (NumpySettings, pretrain_level_1),
@@ -443,7 +443,7 @@ def test_levels_1_2_and_3_lose_the_same_for_200_steps(optimizer, rate, tmp_path,
     ), start=1):  # fmt: skip
         run(run_settings(kind, tmp_path / str(level), **recipe))
     below, ours, above = (read_metrics(tmp_path / n / "metrics.jsonl") for n in "123")
-    assert len(ours) == 102  # a line for every two steps, two measurements
+    assert len(ours) == 101  # a line for every step, a measurement at the end
     for records in zip(ours, below, above, strict=True):
         mine, *others = records
         for other in others:

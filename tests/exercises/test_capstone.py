@@ -8,9 +8,10 @@ import pytest
 
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
-from autograder.runner import PASSED, grade, load_test
+from autograder.runner import load_test
 from bert_experiments.capstone.forms import FORMS
 from bert_experiments.capstone.mistakes import MISTAKES
+from bert_experiments.grader.bank import Variant, try_out
 
 CAPSTONE = find("25_capstone")
 EARLIER = {
@@ -40,11 +41,9 @@ def pasted() -> str:
     return "\n\n".join(texts)
 
 
-def test_answers_of_the_earlier_exercises_can_be_pasted_as_they_are(tmp_path):
-    path = tmp_path / CAPSTONE.file
-    path.write_text(pasted(), encoding="utf-8")
-    outcomes = grade(CAPSTONE, path)
-    assert {o.outcome for o in outcomes} == {PASSED}, [o.message for o in outcomes if o.message]
+def test_answers_of_the_earlier_exercises_can_be_pasted_as_they_are():
+    verdict = try_out(Variant(CAPSTONE, "pasted", is_right=True, text=pasted()))
+    assert verdict.is_full, verdict.messages
 
 
 def test_every_function_has_a_form_and_mistakes_that_a_few_steps_show(course):

@@ -116,7 +116,7 @@ def grade_in_child(exercise: Exercise, path: Path, **more) -> list[Outcome]:
     return grade(exercise, path, transport=ChildTransport(path), **more)
 
 
-def try_out(variant: Variant, grader: Callable[..., list[Outcome]] = grade, **more) -> Verdict:
+def try_out(variant: Variant, /, grader: Callable[..., list[Outcome]] = grade, **more) -> Verdict:
     """Hand in a variant as a student's file. `more` are arguments of the grader."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         path = Path(folder) / variant.exercise.file

@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
@@ -31,6 +32,7 @@ DTYPE = "torch's default type (torch.set_default_dtype)"
 GRADIENTS = "whether torch records gradients"
 DETERMINISTIC = "torch's deterministic mode"
 EARLIER = "what an earlier call of it returned"
+MOST_CONTAINERS = 200  # of one argument, that hold other values for the time of a call
 SPOILED = 77  # stands in what an earlier call returned until it is written to
 
 
@@ -190,12 +192,15 @@ def _flipped(leaf: Any) -> Any:
 
 def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int = 1) -> list:
     """Call it while its arguments, the very objects, hold other values; then put theirs back.
-    Lists and dicts of arrays stay the same, and the arrays in them change. What it returned."""
+    Lists and dicts of arrays stay the same, and the arrays in them change; of others the inner ones
+    change too. What it returned."""
     values = [*args, *kwargs.values()]
-    plain = [v for v in values if type(v) in (list, dict) and next(_arrays(v), None) is None]
-    own = [(value, copy.deepcopy(value)) for value in [*_arrays(values), *plain]]
+    plain = [part for value in values if next(_arrays(value), None) is None
+             for part in islice(_containers(value), MOST_CONTAINERS)]  # fmt: skip
+    own = [(value, copy.deepcopy(value)) for value in _arrays(values)]
+    own += [(part, copy.copy(part)) for part in plain]
     every = {id(value) for value, _ in own}
-    alone = [every & {id(value), *map(id, _arrays(value))} for value in values]
+    alone = [every & set(map(id, chain(_containers(value), _arrays(value)))) for value in values]
     # All of them, then those of one argument, while all else is the same: the last argument's last
     # or, with `turn` -1, the first one's, as what follows may bring back the right values.
     returned, single = [], [(few, False) for few in alone[::turn] if few]
@@ -240,6 +245,15 @@ def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
 def _arrays(tree: Any) -> Iterator[Any]:
     """The arrays and tensors in nested tuples, lists and dicts."""
     return filter(is_array, leaves(tree))
+
+
+def _containers(tree: Any) -> Iterator[list | dict]:
+    """A list or dict and those that are nested in it, from the outside in."""
+    if type(tree) in (list, dict):
+        yield tree
+    if type(tree) in (list, tuple, dict) and not codec.are_plain(tree):
+        for item in tree.values() if type(tree) is dict else tree:
+            yield from _containers(item)
 
 
 def _writable(tree: Any) -> set[int]:

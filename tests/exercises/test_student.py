@@ -34,6 +34,7 @@ def share_one_array(x):
     return BUFFERS[type(x), x.shape]
 def by_the_object(x):
     return BUFFERS.setdefault(id(x), (x, str(sorted(x.items()) if type(x) is dict else x)))[1]
+def by_the_items(x): return [BUFFERS.setdefault(id(item), (item, str(item)))[1] for item in x]
 def by_the_entries(x): return BUFFERS.setdefault(id(x), (x, sorted(x)))[1]
 def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
@@ -188,6 +189,12 @@ def test_what_is_found_again_by_the_object_is_told(student, value):
         with pytest.raises(CheckFailed, match="found again by the object"):
             checks.leaves_no_trace(student.by_the_entries, {"b": 3, "a": 4})
     checks.leaves_no_trace(student.others, [[1], [2]])
+
+
+@pytest.mark.parametrize("value", [[[1, 2], [3]], ([1, 2],), [{"a": [1]}, [2, 1]]], ids=repr)
+def test_what_is_found_again_by_an_inner_list_is_told(student, value):
+    with pytest.raises(CheckFailed, match=r"held other values(.|\n)*found again by the object"):
+        checks.leaves_no_trace(student.by_the_items, value)
 
 
 def test_the_order_of_the_entries_of_a_dict_is_no_part_of_it(student):

@@ -11,7 +11,7 @@ def layer_norm_forward(
     bias: Float[ndarray, "hidden"],
     eps: float = 1e-12,
 ) -> Float[ndarray, "*batch hidden"]:
-    """Normalise each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
+    """Normalize each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
 
     The variance divides by `hidden`, not `hidden - 1`, and `eps` is added to it inside the root.
     Precise also for vectors whose mean is much larger than their spread. All arrays have the same

@@ -27,9 +27,9 @@ def backward(dout, x, weight, eps=1e-12):
     return operations.layer_norm_backward(dout, cache)
 
 
-def wrong_forward(x, weight, bias, eps, *, axes=-1, ddof=0, outside=False, centre=True, power=0.5):
+def wrong_forward(x, weight, bias, eps, *, axes=-1, ddof=0, outside=False, center=True, power=0.5):
     """The forward with the ways to get its statistics wrong."""
-    mean = x.mean(axes, keepdims=True) if centre else 0.0
+    mean = x.mean(axes, keepdims=True) if center else 0.0
     variance = ((x - mean) ** 2).mean(axes, keepdims=True)
     if ddof:
         variance = variance * x.shape[-1] / (x.shape[-1] - 1)
@@ -48,7 +48,7 @@ def statistics_mistakes(x, weight, bias, eps):
             wrong_forward(*given, outside=True)
         ),
         "divided by the variance: its root is missing": wrong_forward(*given, power=1),
-        "the mean is not subtracted": wrong_forward(*given, centre=False),
+        "the mean is not subtracted": wrong_forward(*given, center=False),
         "the statistics run over the first axis, not the last: that is batch norm": (
             wrong_forward(*given, axes=0)
         ),
@@ -77,7 +77,7 @@ def is_float32_inside(out):
 
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
-def test_every_vector_is_normalised_then_scaled_and_shifted(student):
+def test_every_vector_is_normalized_then_scaled_and_shifted(student):
     for shape in SHAPES:
         x, weight, bias, _ = inputs(shape)
         checks.same(
@@ -177,12 +177,12 @@ def back(
     within=True,
 ):  # fmt: skip
     """The gradient for x, with the ways to leave something out."""
-    centred = x - x.mean(-1, keepdims=True)
-    variance = centred.var(-1, keepdims=True)
+    centered = x - x.mean(-1, keepdims=True)
+    variance = centered.var(-1, keepdims=True)
     if ddof:
         variance = variance * x.shape[-1] / (x.shape[-1] - 1)
     inverse_std = 1 / np.sqrt(variance + eps)
-    normalized = centred * inverse_std
+    normalized = centered * inverse_std
     d = dout * weight if scaled == "first" else dout
     dx = d - mean * total * d.mean(-1, keepdims=True)
     direction = normalized if by else 1.0
@@ -244,7 +244,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
             right[1],
             of=f"dweight for x of shape {shape}",
             mistakes=lambda: {
-                "dweight needs the normalised vectors, not x": (dout * x).sum(axes),
+                "dweight needs the normalized vectors, not x": (dout * x).sum(axes),
                 "the variance divides by hidden - 1": right[1] * np.sqrt(1 - 1 / x.shape[-1]),
                 "dweight is a sum over the vectors, not their mean": right[1] / vectors,
                 "dweight is multiplied by weight: only dx is": right[1] * weight,

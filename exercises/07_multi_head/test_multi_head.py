@@ -550,7 +550,7 @@ def test_arrays_of_any_shape_and_size(student):
 
     def right_back(dout, x, weights, heads, mask=None):
         dx, dweights = run_back(dout, x, weights, heads, mask)
-        del dweights["key.bias"]  # it is 0 but for rounding
+        del dweights["key.bias"]  # it is 0 apart from rounding
         return dx, dweights
 
     sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))

@@ -21,9 +21,9 @@ def layer_norm_forward(
     x: Float[ndarray, "*batch hidden"], weights: Weights, eps: float
 ) -> Float[ndarray, "*batch hidden"]:
     """Given: every vector gets mean 0 and variance 1, then a learned scale and shift."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
-    return centred / std * weights[SCALE] + weights[SHIFT]
+    centered = x - x.mean(axis=-1, keepdims=True)
+    std = np.sqrt(centered.var(axis=-1, keepdims=True) + eps)
+    return centered / std * weights[SCALE] + weights[SHIFT]
 
 
 def layer_norm_backward(
@@ -34,9 +34,9 @@ def layer_norm_backward(
 ) -> tuple[Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"], Float[ndarray, "hidden"]]:
     """Given: the gradients for `x` (the input of `layer_norm_forward`), for its scale and for its
     shift."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
-    normalized = centred / std
+    centered = x - x.mean(axis=-1, keepdims=True)
+    std = np.sqrt(centered.var(axis=-1, keepdims=True) + eps)
+    normalized = centered / std
     d = dout * weights[SCALE]
     dx = d - d.mean(-1, keepdims=True) - normalized * (d * normalized).mean(-1, keepdims=True)
     over_batch = tuple(range(dout.ndim - 1))

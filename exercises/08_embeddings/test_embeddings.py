@@ -67,9 +67,9 @@ def forward_mistakes(input_ids, token_type_ids, weights):
                                                                        weights),
         "the vector of padding is set to zero: padding is read like any word": norm(
             x - words * (input_ids == 0)[..., None], weights),
-        "only the words are normalised, the positions and segments are added after it": (
+        "only the words are normalized, the positions and segments are added after it": (
             norm(words, weights) + places + segments),
-        "each table is normalised by itself: the layer norm comes after the sum": (
+        "each table is normalized by itself: the layer norm comes after the sum": (
             norm(words, weights) + norm(places, weights) + norm(segments, weights)),
         "the first token has position 0, not 1": norm(words + np.roll(p, -1, 0)[:seq] + segments,
                                                        weights),
@@ -92,7 +92,7 @@ def whole_tables(*, dtype=np.float64):
 
 @pytest.mark.hint(2)
 @pytest.mark.weight(2)
-def test_a_token_is_the_normalised_sum_of_word_position_and_segment(student):
+def test_a_token_is_the_normalized_sum_of_word_position_and_segment(student):
     for shape in SHAPES:
         inputs = case(*shape)
         checks.same(

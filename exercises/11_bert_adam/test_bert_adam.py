@@ -34,7 +34,7 @@ def arrays(seed, *, scale=1.0, dtype=np.float64):
 
 
 def reference(weights, history, rate, *, correct_bias=False, **settings):
-    """The chapter's optimiser, which works in place: on copies."""
+    """The chapter's optimizer, which works in place: on copies."""
     names = {"eps": "epsilon"}
     settings = AdamSettings(**{names.get(name, name): value for name, value in settings.items()})
     moved = {name: w.copy() for name, w in weights.items()}
@@ -134,7 +134,7 @@ def same_weights(found, given, *, of, **settings):
 
 
 def run(student, weights, history, rate, **settings):
-    """The student's optimiser, as a training loop calls it."""
+    """The student's optimizer, as a training loop calls it."""
     state = student.start_adam(weights)
     for gradients in history:
         out = student.adam_step(weights, gradients, state, learning_rate=rate, **settings)

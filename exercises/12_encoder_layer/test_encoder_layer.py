@@ -223,7 +223,7 @@ def test_attention_gathers_what_each_head_finds(student):
 
 @pytest.mark.hint(3)
 @pytest.mark.weight(4)
-def test_a_layer_adds_and_normalises_twice(student):
+def test_a_layer_adds_and_normalizes_twice(student):
     for shape in SHAPES:
         x, mask, weights, heads = given = case(*shape)
         for eps in (1e-12, 0.1):
@@ -384,8 +384,8 @@ def added_before_the_norm(out, residual):
     """What was added to the odd numbers of each state before it was normalized, given that the even
     ones are the residual, up to the norm's scale and shift; and how ill that fits."""
     known, seen = residual[..., ::2], out[..., ::2]
-    centred = known - known.mean(-1, keepdim=True)
-    scale = (seen * centred).sum(-1, keepdim=True) / (centred**2).sum(-1, keepdim=True)
+    centered = known - known.mean(-1, keepdim=True)
+    scale = (seen * centered).sum(-1, keepdim=True) / (centered**2).sum(-1, keepdim=True)
     shift = seen.mean(-1, keepdim=True) - scale * known.mean(-1, keepdim=True)
     misfit = (scale * known + shift - seen).abs().max().item()
     return (out[..., 1::2] - shift) / scale - residual[..., 1::2], misfit

@@ -73,7 +73,7 @@ def surprise(weights, batch, *, dropout=0.0, generator=None):
 
 def reference(weights, data, orders, *, peak, warmup_steps, total_steps, adds_up=False,
               forgets=False, by_slots=False, rate_of=None, after=False):  # fmt: skip
-    """The chapter's optimiser and schedule over batches that are given; or one thing wrong."""
+    """The chapter's optimizer and schedule over batches that are given; or one thing wrong."""
     moved = {name: weight.clone() for name, weight in weights.items()}
     adam, losses, collected = Adam.start(moved, AdamSettings()), [], {}
     for step, rows in enumerate(orders):
@@ -438,7 +438,7 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     one = stories(1)
     data = {name: tensor.repeat(6, *[1] * (tensor.ndim - 1)) for name, tensor in one.items()}
     begin = student.start(first_weights())
-    settings = SETTINGS | {"peak": 0.0, "batch_size": 6}  # all rows are one, and nothing is learnt
+    settings = SETTINGS | {"peak": 0.0, "batch_size": 6}  # all rows are one, and nothing is learned
 
     def losses(**changes):
         out = student.train(begin, data, **({"until": 4} | settings | changes))

@@ -93,13 +93,13 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
         ids, segments, weights = embedding_case(*shape, scale=scale, dtype=dtype)
         segments = torch.zeros_like(segments)
         x = weights["word"][ids] + weights["position"][: shape[1]] + weights["segment"][0]
-        centred = x - x.mean(-1, keepdim=True)
+        centered = x - x.mean(-1, keepdim=True)
 
         def scaled(x, weights=weights):
             return weights["norm.weight"] * x + weights["norm.bias"]
 
-        def over(deviation, scaled=scaled, centred=centred):
-            return scaled(centred / deviation)
+        def over(deviation, scaled=scaled, centered=centered):
+            return scaled(centered / deviation)
 
         biased, unbiased = (x.var(-1, correction=c, keepdim=True) for c in (0, 1))
         checks.same(
@@ -118,8 +118,8 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
                 "eps is not used: 1e-12 is written in": over((biased + 1e-12).sqrt()),
                 "eps is left out": without_eps(student, ids, weights, eps, over(biased.sqrt())),
                 "the layer norm is missing": x,
-                "the embeddings are scaled and shifted, but not normalised": scaled(x),
-                "normalised, but scale and shift are missing": centred / (biased + eps).sqrt(),
+                "the embeddings are scaled and shifted, but not normalized": scaled(x),
+                "normalized, but scale and shift are missing": centered / (biased + eps).sqrt(),
                 "the mean is not taken off": scaled(x / (biased + eps).sqrt()),
             },
         )  # fmt: skip

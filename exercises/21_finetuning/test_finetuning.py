@@ -496,7 +496,7 @@ LOOPS = {
     },
     "the embeddings do not learn: all weights should": {"learns": lambda n: "embeddings" not in n},
     "gradients are not cleared: each step has those of all before it too": {"zero": False},
-    "the optimiser is made anew for each batch, and forgets its moments": {"anew": True},
+    "the optimizer is made anew for each batch, and forgets its moments": {"anew": True},
     "the rate is always the peak: warm-up and decay are missing": rates(constant=True),
     "warm-up is missing": rates(**{"no warm-up": True}),
     "the rate does not fall after the warm-up": rates(**{"no decay": True}),
@@ -655,7 +655,7 @@ def test_it_learns_a_small_set_by_heart(student):
         types = {name: str(w.dtype) for name, w in weights.items()}
         checks.same(types, dict.fromkeys(start, "torch.float32"), of="the types of the weights")
         right = right_logits(ids, mask, weights, pooling).argmax(-1)
-        checks.same(right, wanted, of=f"the labels of the set learnt ({pooling})", mistakes={
+        checks.same(right, wanted, of=f"the labels of the set learned ({pooling})", mistakes={
             "the weights that are returned are those of the start": (
                 lambda out, back=weights, start=start: not checks.difference(back, start, "", 0.0))
         })  # fmt: skip

@@ -49,7 +49,7 @@ def normalize(text: str) -> str:
 
 
 def exact_match(answer: str, accepted: list[str]) -> float:
-    """1.0 if the answer is one of the accepted ones, both normalised, else 0.0.
+    """1.0 if the answer is one of the accepted ones, both normalized, else 0.0.
 
     Accepted answers of which nothing is left count for nothing; if none is left, only an answer of
     which nothing is left is right.

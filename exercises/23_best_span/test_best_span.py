@@ -403,7 +403,7 @@ def normal(
 
 
 @pytest.mark.weight(2)
-def test_texts_are_normalised_as_squad_does(student):
+def test_texts_are_normalized_as_squad_does(student):
     cases = {}
     for text in TEXTS:
         cases[text] = (
@@ -436,7 +436,7 @@ def test_texts_are_normalised_as_squad_does(student):
                     not text.isascii() and len(out) < len(metrics.normalize_answer(text))),
             },
         )  # fmt: skip
-    judged(cases, of="normalised")
+    judged(cases, of="normalized")
     checks.leaves_no_trace(student.normalize, TEXTS[0])
 
 
@@ -494,9 +494,9 @@ def test_an_exact_match_is_one_of_the_accepted_answers(student):
             "only the first accepted answer is compared": float(every[0] == normal_answer),
             "all accepted answers must be met: one is enough": float(
                 all(each == normal_answer for each in every)),
-            "the texts are compared as they are: normalise both": float(
+            "the texts are compared as they are: normalize both": float(
                 answer in (accepted or [""])),
-            "the accepted answers are not normalised": float(normal_answer in accepted),
+            "the accepted answers are not normalized": float(normal_answer in accepted),
             "a part is taken for the whole": float(any(normal_answer in each for each in every)),
             "without spaces the words are the same: spaces count": float(
                 normal_answer.replace(" ", "") in [each.replace(" ", "") for each in every]),
@@ -547,7 +547,7 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
             "the factor 2 is missing": is_(
                 by(lambda p, r: p * r / (p + r) if p + r else 0.0)),
             "characters are compared, not words": of_characters(answer, every),
-            "the words are compared as they are: normalise both": max(
+            "the words are compared as they are: normalize both": max(
                 overlap(answer, right, plain=True) for right in every),
             "where nothing is accepted, silence is right": 0.0 if every == [""] else None,
             "an accepted answer of which nothing is left counts: it should not": max(

@@ -294,7 +294,7 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
 
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
-def test_layers_are_weighted_with_shares_that_are_learnt(student):
+def test_layers_are_weighted_with_shares_that_are_learned(student):
     compared(student, WEIGHTED)
     compared(student, NAMES, [(4, 2, 7, 5)], dtype=torch.float32)
     states, starts = case(4, 2, 7, 5)

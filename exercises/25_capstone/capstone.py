@@ -51,7 +51,7 @@ def layer_backward(
 
 
 def layer_norm_forward(x: Vectors, weight: Vector, bias: Vector, eps: float = 1e-12) -> Vectors:
-    """Normalise each vector over its last axis, then scale and shift."""
+    """Normalize each vector over its last axis, then scale and shift."""
     raise NotImplementedError("write layer_norm_forward")
 
 

@@ -11,7 +11,7 @@ def layer_norm_forward(
     bias: Float[ndarray, "hidden"],
     eps: float = 1e-12,
 ) -> Float[ndarray, "*batch hidden"]:
-    """Normalise each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
+    """Normalize each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
 
     The variance divides by `hidden`, not `hidden - 1`, and `eps` is added to it inside the root.
     Precise also for vectors whose mean is much larger than their spread. All arrays have the same
@@ -29,12 +29,12 @@ def layer_norm_forward(
 def normalize(x, eps):
     # Subtract the mean first, then compute the variance of what is left. mean(x²) - mean(x)² is
     # equal on paper, but the difference of two large numbers consists of rounding errors.
-    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
-    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)
+    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
+    variance = (centered * centered).mean(axis=-1, keepdims=True)  # (..., 1)
     # Inside the root: eps is added to a variance. Outside, a vector of equal numbers would be
     # divided by 1e-12, not by 1e-6.
     inverse_std = 1 / np.sqrt(variance + eps)
-    return centred * inverse_std, inverse_std
+    return centered * inverse_std, inverse_std
 
 
 # end solution

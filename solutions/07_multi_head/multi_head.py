@@ -131,6 +131,6 @@ def project_backward(dout, x, weights, name, dweights):
 # - dW transposed: the same shape, since W is square;
 # - the bias's gradient as a mean, or summed over the batch alone;
 # - the mask forgotten in the backward.
-# The gradient of "key.bias" is 0 but for rounding, and that is right: adding one vector to all keys
-# adds the same number to all scores of a query, and softmax does not change.
+# The gradient of "key.bias" is 0 apart from rounding, and that is right: adding one vector to all
+# keys adds the same number to all scores of a query, and softmax does not change.
 # end solution

@@ -74,7 +74,7 @@ def encoder_layer(
         x, attention_mask, weights,
         heads=heads, attention_dropout=attention_dropout, training=training,
     )  # fmt: skip
-    # Post-LN: the norm comes after the sum, and the residual path itself is normalised. In pre-LN,
+    # Post-LN: the norm comes after the sum, and the residual path itself is normalized. In pre-LN,
     # which GPT-2 and most later models have, it would stand before the sublayer. A checkpoint of
     # BERT loads into either, and is right in one.
     attended = F.dropout(

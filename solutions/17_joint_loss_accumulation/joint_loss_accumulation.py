@@ -83,7 +83,7 @@ def joint_loss(
         mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), reduction="none"
     )
     mlm = (surprise * weights.flatten()).sum() / mask_count
-    # A loss of its own, without ignore_index: 0 means IsNext here, and is learnt like 1.
+    # A loss of its own, without ignore_index: 0 means IsNext here, and is learned like 1.
     nsp = F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count
     return mlm, nsp
     # end solution
@@ -149,7 +149,7 @@ def rank_gradients(
 # Wrong answers that are common, each taken from a published repository:
 # - one CrossEntropyLoss(ignore_index=0) for both: IsNext never teaches, and NSP learns to say 1;
 # - F.cross_entropy(...) * weights: the mean of all slots, multiplied by something; no mask at all;
-# - divided by the slots: the loss sinks when examples are short, and nothing was learnt;
+# - divided by the slots: the loss sinks when examples are short, and nothing was learned;
 # - each part divided by its own masks, then by the number of parts. It is right when all parts have
 #   equally many masks, so a test with a full batch does not see it.
 # end solution

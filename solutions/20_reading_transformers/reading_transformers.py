@@ -100,7 +100,7 @@ def read_checkpoint(
     origin: dict[str, str] = {}  # which name of the checkpoint a name of ours comes from
     for name, array in arrays.items():
         if re.search("(position_ids|adam_m|adam_v|global_step)$", name):
-            continue  # counters and an optimiser's moments: no weights
+            continue  # counters and an optimizer's moments: no weights
         ours = common_name(name)
         if name.endswith("/kernel"):
             array = array.T  # (in, out) there. Most are square: no shape would tell

@@ -163,8 +163,8 @@ def is_decayed(name: str) -> bool:
 # - states.mean(1), which counts padding; the last token for [CLS]; [CLS] without its pooler;
 # - a softmax before cross_entropy, which has one of its own: it learns, slowly and badly;
 # - (batch, 1) against (batch,) in the squared difference: no error, another loss;
-# - only the classifier in the optimiser: that is the feature-based approach, not fine-tuning;
-# - no zero_grad; the optimiser or its state made anew for every batch;
+# - only the classifier in the optimizer: that is the feature-based approach, not fine-tuning;
+# - no zero_grad; the optimizer or its state made anew for every batch;
 # - the schedule of the epoch, not of the run; decay on layer norms; clipping after the step;
 # - a loss that is kept with its graph: `losses.append(value)` holds all of it in memory.
 # end solution

@@ -34,7 +34,7 @@ def align(
         word = word or [unk_id]  # every word has a token, or all later labels would be shifted
         starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]
         ids += word
-        # One piece answers for the word. Were all of them labelled, a word of four pieces would
+        # One piece answers for the word. Were all of them labeled, a word of four pieces would
         # count four times, and its pieces could disagree.
         spoken += [labels[i]] + [IGNORED] * (len(word) - 1)
     return {
@@ -51,7 +51,7 @@ def tags_of_words(
     """The tag of every word: the best label of its first piece, `names[i]` for label i. A word
     that was cut off (start -1) is `O`: there must be an answer for every word."""
     # begin solution
-    # What the other pieces say is not asked: they have learnt nothing. -1 must not be taken for an
+    # What the other pieces say is not asked: they have learned nothing. -1 must not be taken for an
     # index, which would read [SEP].
     return [names[logits[start].argmax()] if start >= 0 else "O" for start in starts]
     # end solution

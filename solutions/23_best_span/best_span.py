@@ -90,7 +90,7 @@ def normalize(text: str) -> str:
 
 
 def exact_match(answer: str, accepted: list[str]) -> float:
-    """1.0 if the answer is one of the accepted ones, both normalised, else 0.0.
+    """1.0 if the answer is one of the accepted ones, both normalized, else 0.0.
 
     Accepted answers of which nothing is left count for nothing; if none is left, only an answer of
     which nothing is left is right.
@@ -124,7 +124,7 @@ def overlap(said: list[str], right: list[str]) -> float:
 
 
 def golds(accepted: list[str]) -> list[str]:
-    """The accepted answers, normalised; "" alone if there is none."""
+    """The accepted answers, normalized; "" alone if there is none."""
     return [each for each in map(normalize, accepted) if each] or [""]
 
 

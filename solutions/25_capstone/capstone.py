@@ -134,7 +134,7 @@ def merge(x):
 
 
 def layer_norm_forward(x: Vectors, weight: Vector, bias: Vector, eps: float = 1e-12) -> Vectors:
-    """Normalise each vector over its last axis, then scale and shift."""
+    """Normalize each vector over its last axis, then scale and shift."""
     # begin solution
     return normalize(x, eps)[0] * weight + bias
     # end solution
@@ -315,10 +315,10 @@ def normal_cdf(x):
 
 
 def normalize(x, eps):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    variance = (centred * centred).mean(axis=-1, keepdims=True)  # divides by hidden, not hidden - 1
+    centered = x - x.mean(axis=-1, keepdims=True)
+    variance = (centered * centered).mean(axis=-1, keepdims=True)  # by hidden, not hidden - 1
     inverse_std = 1 / np.sqrt(variance + eps)  # eps inside the root
-    return centred * inverse_std, inverse_std
+    return centered * inverse_std, inverse_std
 
 
 # Wrong answers that are common:

@@ -167,7 +167,7 @@ WRONG = {
         ],
         "the logarithm of the sum is lost",
     ),
-    "dx is centred once more, so that it sums to 0": (
+    "dx is centered once more, so that it sums to 0": (
         [
             ("    return probs * (dout - average)\n",
              "    dx = probs * (dout - average)\n"

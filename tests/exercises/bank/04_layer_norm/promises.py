@@ -1,6 +1,6 @@
 """What the page and the starter of 04_layer_norm promise, and the checks that hold it."""
 
-FORWARD = "test_every_vector_is_normalised_then_scaled_and_shifted"
+FORWARD = "test_every_vector_is_normalized_then_scaled_and_shifted"
 EPS = "test_eps_stands_inside_the_root_and_is_an_argument"
 EQUAL = "test_a_vector_of_equal_numbers_becomes_the_bias"
 PRECISE = "test_a_mean_that_is_large_beside_the_spread_costs_no_precision"
@@ -35,7 +35,7 @@ PROMISES = {
     "| [5, 5, 5] | [0, 1, 0] |": (EQUAL,),
     "`dx` sums to 0, because shifting all of `x` changes nothing.": (DX,),
     # the starter
-    "Normalise each vector over its last axis, then scale and shift": (FORWARD,),
+    "Normalize each vector over its last axis, then scale and shift": (FORWARD,),
     "The variance divides by `hidden`, not `hidden - 1`, and `eps` is added to it inside the "
     "root.": (FORWARD, EPS),
     "Precise also for vectors whose mean is much larger than their spread.": (PRECISE,),

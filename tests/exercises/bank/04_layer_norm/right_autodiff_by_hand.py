@@ -12,13 +12,13 @@ def layer_norm_forward(x, weight, bias, eps=1e-12):
 
 def layer_norm_backward(dout, x, weight, eps=1e-12):
     n = x.shape[-1]
-    centred = np.subtract(x, np.add.reduce(x, -1, keepdims=True) / n)
-    variance = np.add.reduce(centred**2, -1, keepdims=True) / n
+    centered = np.subtract(x, np.add.reduce(x, -1, keepdims=True) / n)
+    variance = np.add.reduce(centered**2, -1, keepdims=True) / n
     std = (variance + eps) ** 0.5
     dnormalized = dout * weight
-    dstd = -np.add.reduce(dnormalized * centred, -1, keepdims=True) / std**2
+    dstd = -np.add.reduce(dnormalized * centered, -1, keepdims=True) / std**2
     dvariance = dstd / (2 * std)
-    dcentred = dnormalized / std + 2 * centred * dvariance / n
-    dx = dcentred - np.add.reduce(dcentred, -1, keepdims=True) / n
+    dcentered = dnormalized / std + 2 * centered * dvariance / n
+    dx = dcentered - np.add.reduce(dcentered, -1, keepdims=True) / n
     rows = dout.reshape(-1, n)
-    return dx, ((centred / std).reshape(-1, n) * rows).sum(0), np.ones(len(rows), x.dtype) @ rows
+    return dx, ((centered / std).reshape(-1, n) * rows).sum(0), np.ones(len(rows), x.dtype) @ rows

@@ -8,16 +8,16 @@ def _centre(n, dtype):
 
 
 def layer_norm_forward(x, weight, bias, eps=1e-12):
-    centred = x - np.mean(x, -1)[..., np.newaxis]
-    power = np.einsum("...i,...i->...", centred, centred) / x.dtype.type(x.shape[-1])
-    return centred / np.sqrt(power + eps)[..., np.newaxis] * weight + bias
+    centered = x - np.mean(x, -1)[..., np.newaxis]
+    power = np.einsum("...i,...i->...", centered, centered) / x.dtype.type(x.shape[-1])
+    return centered / np.sqrt(power + eps)[..., np.newaxis] * weight + bias
 
 
 def layer_norm_backward(dout, x, weight, eps=1e-12):
     n = x.shape[-1]
-    centred = x - np.mean(x, -1, keepdims=True)
-    root = np.sqrt(np.mean(np.square(centred), -1, keepdims=True) + eps)
-    hat = centred / root
+    centered = x - np.mean(x, -1, keepdims=True)
+    root = np.sqrt(np.mean(np.square(centered), -1, keepdims=True) + eps)
+    hat = centered / root
     g = weight * dout
     inner = (g - hat * np.mean(hat * g, -1, keepdims=True)) / root
     dx = inner @ _centre(n, x.dtype)

@@ -1,7 +1,7 @@
 """Wrong answers to 04_layer_norm, as edits of the solution, and the words that name each."""
 
-CENTRED = "centred = x - x.mean(axis=-1, keepdims=True)"
-VARIANCE = "variance = (centred * centred).mean(axis=-1, keepdims=True)"
+CENTERED = "centered = x - x.mean(axis=-1, keepdims=True)"
+VARIANCE = "variance = (centered * centered).mean(axis=-1, keepdims=True)"
 STD = "inverse_std = 1 / np.sqrt(variance + eps)"
 OUT = "return normalized * weight + bias"
 CALL = "normalized, _ = normalize(x, eps)"
@@ -31,23 +31,23 @@ WRONG = {
     "eps left out": ([(STD, STD.replace(" + eps", ""))], "without eps that is 0 / 0"),
     "eps squared": ([(STD, STD.replace("eps", "eps**2"))], "eps is squared"),
     "no root": ([(STD, "inverse_std = 1 / (variance + eps)")], "its root is missing"),
-    "mean not taken off": ([(CENTRED, "centred = x")], "the mean is not subtracted"),
+    "mean not taken off": ([(CENTERED, "centered = x")], "the mean is not subtracted"),
     "over the first axis": (
-        [(CENTRED, CENTRED.replace("-1", "0")), (VARIANCE, VARIANCE.replace("-1", "0"))],
+        [(CENTERED, CENTERED.replace("-1", "0")), (VARIANCE, VARIANCE.replace("-1", "0"))],
         "that is batch norm"),
     "over axis 1": (
-        [(CENTRED, CENTRED.replace("-1", "min(1, x.ndim - 1)")),
+        [(CENTERED, CENTERED.replace("-1", "min(1, x.ndim - 1)")),
          (VARIANCE, VARIANCE.replace("-1", "min(1, x.ndim - 1)"))],
         "over axis 1, which is the last one of (batch, hidden) alone"),
     "over everything": (
-        [(CENTRED, "centred = x - x.mean()"), (VARIANCE, "variance = x.var()")],
+        [(CENTERED, "centered = x - x.mean()"), (VARIANCE, "variance = x.var()")],
         "over the whole array"),
     "over all but the first": (
-        [(CENTRED, "axes = tuple(range(min(1, x.ndim - 1), x.ndim))\n"
-                   "    centred = x - x.mean(axis=axes, keepdims=True)"),
+        [(CENTERED, "axes = tuple(range(min(1, x.ndim - 1), x.ndim))\n"
+                   "    centered = x - x.mean(axis=axes, keepdims=True)"),
          (VARIANCE, VARIANCE.replace("-1", "axes"))],
         "over all axes but the first"),
-    "no keepdims": ([(CENTRED, "centred = x - x.mean(axis=-1)")], "without keepdims=True"),
+    "no keepdims": ([(CENTERED, "centered = x - x.mean(axis=-1)")], "without keepdims=True"),
     "mean of squares": (
         [(VARIANCE, "variance = (x * x).mean(axis=-1, keepdims=True) - "
                     "x.mean(axis=-1, keepdims=True) ** 2"),
@@ -58,10 +58,10 @@ WRONG = {
     "neither": ([(OUT, "return normalized")], "weight and bias are not used"),
     "shift before scale": (
         [(OUT, "return (normalized + bias) * weight")], "added before the scaling"),
-    "in place": ([(CENTRED, "x -= x.mean(axis=-1, keepdims=True)\n    centred = x")],
+    "in place": ([(CENTERED, "x -= x.mean(axis=-1, keepdims=True)\n    centered = x")],
                  "changed its input in place"),
     "always float64": (
-        [(CENTRED, CENTRED.replace("= x", "= x.astype(np.float64)"))],
+        [(CENTERED, CENTERED.replace("= x", "= x.astype(np.float64)"))],
         "the result is always float64"),
     "direct path alone": ([(DX, "dx = dnormalized * inverse_std")], "only the direct path"),
     "no path through the mean": (
@@ -122,7 +122,7 @@ WRONG = {
         [(DX, DX.replace("normalized * along_stretch", "along_stretch"))],
         "multiply it by x̂"),
     "float32 inside": (
-        [(CENTRED, CENTRED.replace("= x", "= x.astype(np.float32)")),
+        [(CENTERED, CENTERED.replace("= x", "= x.astype(np.float32)")),
          (OUT, "return (normalized * weight + bias).astype(np.float32).astype(x.dtype)")],
         "float32 inside"),
     "vectors of equal numbers left out of the backward": (
@@ -135,8 +135,8 @@ WRONG = {
     "half of the batch in dbias": (
         [(SUMS, SUMS.replace("dout.sum", "dout[: (len(dout) + 1) // 2].sum"))], None),
     "eps 0 means the default": (
-        [("    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
-           "    eps = eps or 1e-12\n    centred = x - x.mean(axis=-1, keepdims=True) "
+        [("    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
+           "    eps = eps or 1e-12\n    centered = x - x.mean(axis=-1, keepdims=True) "
            " # (..., hidden)")],
         "eps=0 is taken for the"),
     "apply_along_axis": (
@@ -164,8 +164,8 @@ WRONG = {
            "malized, _ = normalize(x, eps)")],
         None),
     "sums in order, in float32": (
-        [("    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
-           "    centred = x - np.cumsum(x, axis=-1)[..., -1:] / x.shape[-1]")],
+        [("    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
+           "    centered = x - np.cumsum(x, axis=-1)[..., -1:] / x.shape[-1]")],
         None),
     "vectors in the order of memory": (
         [("(dout * normalized).sum(axis=batch_axes)",
@@ -173,8 +173,8 @@ WRONG = {
            "order=\"A\")).sum(0)")],
         "order='A' or 'K' reads"),
     "no spread below 1e-20": (
-        [("return centred * inverse_std, inverse_std",
-           "return centred * np.where(variance < 1e-20, 0, inverse_std).astype(x.dtype), inverse_"
+        [("return centered * inverse_std, inverse_std",
+           "return centered * np.where(variance < 1e-20, 0, inverse_std).astype(x.dtype), inverse_"
            "std")],
         "a small variance is taken for 0"),
     "dout doubled and halved": (
@@ -187,12 +187,12 @@ WRONG = {
           "(dout * normalized).reshape(-1, x.shape[-1])[:512].sum(0)")],
         "dweight for float32 of shape (3, 9, 7, 7, 3), x near 1e-01,"),
     "clip 1e6": (
-        [("    centred = x - x.mean",
-          "    x = np.clip(x, -1e6, 1e6)\n    centred = x - x.mean")],
+        [("    centered = x - x.mean",
+          "    x = np.clip(x, -1e6, 1e6)\n    centered = x - x.mean")],
         "the result for float64 of shape (4003, 2, 3), x near 1e+10,"),
     "f32 mean": (
-        [("    centred = x - x.mean(axis=-1, keepdims=True)  #",
-          "    centred = x - (x.mean(axis=-1, keepdims=True, dtype=np.float32).astype(x.dty"
+        [("    centered = x - x.mean(axis=-1, keepdims=True)  #",
+          "    centered = x - (x.mean(axis=-1, keepdims=True, dtype=np.float32).astype(x.dty"
           "pe) if x.shape[-1] > 500 else x.mean(axis=-1, keepdims=True))  #")],
         "the result for float64 of shape (2, 2, 1501), x near 1e-03,"),
     "backward takes what the forward kept, with its eps": (
@@ -238,7 +238,7 @@ WRONG = {
     ),
     "the mean of all vectors, then mean(x\u00b2) - \u00b5\u00b2": (
         [
-            ("    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)\n",
+            ("    variance = (centered * centered).mean(axis=-1, keepdims=True)  # (..., 1)\n",
              "    rough = x - x.mean()\n"
              "    variance = (rough * rough).mean(axis=-1, keepdims=True) - "
              "rough.mean(axis=-1, keepdims=True) ** 2\n"

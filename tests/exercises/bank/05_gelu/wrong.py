@@ -55,7 +55,7 @@ WRONG = {
     "the density alone": ([(SLOPE, "slope = x * density")], "only x φ(x)"),
     "no x before the density": (
         [(SLOPE, "slope = normal_cdf(x) + density")], "is x φ(x), not φ(x)"),
-    "density not normalised": (
+    "density not normalized": (
         [(DENSITY, "density = np.exp(-0.5 * x * x)")], "the density lacks"),
     "exp(-x²)": ([(DENSITY, DENSITY.replace("0.5 * ", ""))], "not exp(-x²)"),
     "2π without the root": (

@@ -1,6 +1,6 @@
 """What the page and the starter of 08_embeddings promise or demand, and the checks that hold it."""
 
-FORWARD = "test_a_token_is_the_normalised_sum_of_word_position_and_segment"
+FORWARD = "test_a_token_is_the_normalized_sum_of_word_position_and_segment"
 EPS = "test_the_number_of_segments_and_eps_are_not_written_in"
 EQUAL = "test_vectors_of_equal_numbers_stay_finite"
 EXAMPLE = "test_the_table_of_the_page_comes_out"

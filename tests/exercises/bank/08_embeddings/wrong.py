@@ -18,7 +18,7 @@ WRONG = {
         [(FORWARD, "words = layer_norm_forward(weights[WORDS][input_ids], weights, eps)\n"
                    "    return words + summed(input_ids, token_type_ids, weights | "
                    "{WORDS: 0 * weights[WORDS]})")],
-        "only the words are normalised"),
+        "only the words are normalized"),
     "no positions": ([(SUM, SUM.replace(" + places", ""))], "the positions are left out"),
     "positions from 1": (
         [(PLACES, "weights[POSITIONS][1 : input_ids.shape[1] + 1]")],

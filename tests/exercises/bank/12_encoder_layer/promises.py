@@ -1,7 +1,7 @@
 """What the page and the starter of 12_encoder_layer promise, and the checks that hold it."""
 
 ATTENTION = "test_attention_gathers_what_each_head_finds"
-LAYER = "test_a_layer_adds_and_normalises_twice"
+LAYER = "test_a_layer_adds_and_normalizes_twice"
 PADDING = "test_padding_is_never_seen_and_a_row_of_it_gives_no_nan"
 GRADIENT = "test_the_gradient_reaches_every_parameter"
 EVALUATION = "test_dropout_is_off_unless_training"

@@ -10,7 +10,7 @@ def strike(x, p, training):
     return torch.where(torch.rand_like(x) >= p, x / (1 - p), 0.0)
 
 
-def normalise(x, weights, name, eps):
+def normalize(x, weights, name, eps):
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
     x = (x - mean) * torch.rsqrt(variance + eps)
     return x * weights[f"{name}.weight"] + weights[f"{name}.bias"]
@@ -41,11 +41,11 @@ def encoder_layer(
     )  # fmt: skip
     context = affine(context, weights, "attention.output.dense")
     context = strike(context, hidden_dropout, training)
-    middle = normalise(context + x, weights, "attention.output.LayerNorm", eps)
+    middle = normalize(context + x, weights, "attention.output.LayerNorm", eps)
     wide = affine(middle, weights, "intermediate.dense")
     wide = wide * 0.5 * (1 + torch.erf(wide / 2**0.5))
     out = strike(affine(wide, weights, "output.dense"), hidden_dropout, training)
-    return normalise(middle + out, weights, "output.LayerNorm", eps)
+    return normalize(middle + out, weights, "output.LayerNorm", eps)
 
 
 _ = F  # the file that this joins imports it too

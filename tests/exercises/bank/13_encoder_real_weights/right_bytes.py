@@ -31,7 +31,7 @@ def encode(config, weights, input_ids, token_type_ids, attention_mask):
         )
     )
     lowest = (attention_mask[:, None, None] - 1.0).double() * 1e30
-    states = [normalised(config, weights, "embeddings", embedded)]
+    states = [normalized(config, weights, "embeddings", embedded)]
     while len(states) <= config["num_hidden_layers"]:
         states.append(one_layer(config, weights, len(states) - 1, states[-1], lowest))
     try:
@@ -45,11 +45,11 @@ def affine(weights, name, x):
     return torch.einsum("...i,oi->...o", x, weights[name + ".weight"]) + weights[name + ".bias"]
 
 
-def normalised(config, weights, name, x):
+def normalized(config, weights, name, x):
     eps = config.get("layer_norm_eps", 1e-12)
     scale, shift = weights[name + ".LayerNorm.weight"], weights[name + ".LayerNorm.bias"]
-    centred = x - x.mean(-1, keepdim=True)
-    return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * scale + shift
+    centered = x - x.mean(-1, keepdim=True)
+    return centered / (centered.square().mean(-1, keepdim=True) + eps).sqrt() * scale + shift
 
 
 def one_layer(config, weights, number, x, lowest):
@@ -63,11 +63,11 @@ def one_layer(config, weights, number, x, lowest):
         for qh, kh, vh in zip(q, k, v, strict=True)
     ]
     context = affine(weights, f"{name}.attention.output.dense", torch.cat(context, -1))
-    x = normalised(config, weights, f"{name}.attention.output", x + context)
+    x = normalized(config, weights, f"{name}.attention.output", x + context)
     wide = affine(weights, f"{name}.intermediate.dense", x)
     if config["hidden_act"] == "gelu":
         wide = wide * (1 + torch.erf(wide / 2**0.5)) / 2
     else:
         wide = wide * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (wide + 0.044715 * wide**3))) / 2
-    return normalised(config, weights, f"{name}.output",
+    return normalized(config, weights, f"{name}.output",
                       x + affine(weights, f"{name}.output.dense", wide))  # fmt: skip

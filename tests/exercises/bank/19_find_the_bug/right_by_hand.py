@@ -8,8 +8,8 @@ def embed(input_ids, token_type_ids, weights, *, eps=1e-12):
     for ids, kinds in zip(input_ids.tolist(), token_type_ids.tolist(), strict=True):
         for place, (word, kind) in enumerate(zip(ids, kinds, strict=True)):
             x = weights["word"][word] + weights["position"][place] + weights["segment"][kind]
-            centred = x - x.sum() / len(x)
-            x = centred * ((centred**2).sum() / len(x) + eps) ** -0.5
+            centered = x - x.sum() / len(x)
+            x = centered * ((centered**2).sum() / len(x) + eps) ** -0.5
             rows.append(x * weights["norm.weight"] + weights["norm.bias"])
     return torch.stack(rows).reshape(*input_ids.shape, -1)
 

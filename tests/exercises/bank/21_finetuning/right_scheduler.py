@@ -1,4 +1,4 @@
-"""torch's own schedule, parameters of a module, one optimiser over named groups."""
+"""torch's own schedule, parameters of a module, one optimizer over named groups."""
 
 import torch
 import torch.nn.functional as F

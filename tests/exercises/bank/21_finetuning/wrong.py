@@ -105,7 +105,7 @@ WRONG = {
     "embeddings frozen": ([(COPIES, FROZEN.format('"embeddings" not in name'))],
                           "the embeddings do not learn"),
     "gradients not cleared": ([(CLEAR, "pass")], "gradients are not cleared"),
-    "optimiser anew": ([(VALUE, ADAM.replace("groups", "groups, lr=rate") + "\n        " + VALUE)],
+    "optimizer anew": ([(VALUE, ADAM.replace("groups", "groups, lr=rate") + "\n        " + VALUE)],
                        "made anew for each batch"),
     "peak all the way": ([(SET, 'group["lr"] = peak_rate')], "warm-up and decay are missing"),
     "no warm-up": (

@@ -4,7 +4,7 @@ SPAN = "test_the_best_of_all_spans_is_found"
 MAY = "test_an_answer_starts_only_where_it_may"
 WINDOWS = "test_the_answer_is_the_best_span_of_all_windows"
 NULL = "test_no_answer_is_said_if_it_beats_the_best_by_the_threshold"
-TEXT = "test_texts_are_normalised_as_squad_does"
+TEXT = "test_texts_are_normalized_as_squad_does"
 EXACT = "test_an_exact_match_is_one_of_the_accepted_answers"
 F1 = "test_f1_is_that_of_the_nearest_accepted_answer"
 
@@ -40,8 +40,8 @@ PROMISES = {
     '| `exact_match("The cat", ["a dog", "Cat."])` | 1.0 |': (EXACT,),
     '| `f1("black cat", ["the cat", "a dog"])` | 0.6667 |': (F1,),
     '| `f1("cat", [])`, `f1("", [])` | 0.0, 1.0 |': (F1,),
-    "compare an answer with several accepted ones, normalised, and take the best": (EXACT, F1),
+    "compare an answer with several accepted ones, normalized, and take the best": (EXACT, F1),
     "F1 is 2pr / (p + r) over words, a word counting as often as both have it.": (F1,),
-    "An accepted answer of which normalising leaves nothing is dropped; if none is left, an "
+    "An accepted answer of which normalizing leaves nothing is dropped; if none is left, an "
     "answer of which nothing is left scores 1, any other 0.": (EXACT, F1),
 }

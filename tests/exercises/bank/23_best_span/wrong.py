@@ -116,7 +116,7 @@ WRONG = {
     "all accepted answers": (
         [(MATCH, "return float(all(normalize(answer) == g for g in golds(accepted)))")],
         "one is enough"),
-    "not normalised": ([(MATCH, "return float(answer in (accepted or ['']))")],
+    "not normalized": ([(MATCH, "return float(answer in (accepted or ['']))")],
                        "compared as they are"),
     "part for the whole": (
         [(MATCH, "return float(any(normalize(answer) in g for g in golds(accepted)))")],

@@ -3,7 +3,7 @@
 LAYERS = "test_each_feature_reads_its_layers"
 PIECE = "test_the_first_piece_stands_for_the_word"
 COMBINED = "test_layers_are_taken_summed_or_put_side_by_side"
-WEIGHTED = "test_layers_are_weighted_with_shares_that_are_learnt"
+WEIGHTED = "test_layers_are_weighted_with_shares_that_are_learned"
 FROZEN = "test_the_mix_learns_and_the_encoder_stands_still"
 
 PROMISES = {

@@ -1,5 +1,5 @@
 """Other formulas for the same: variance by the mean of squares taken twice, GELU by a sigmoid, the
-optimiser with a count beside its moments, masks by a count that is drawn for each row."""
+optimizer with a count beside its moments, masks by a count that is drawn for each row."""
 
 import math
 
@@ -7,17 +7,17 @@ import numpy as np
 
 
 def layer_norm_forward(x, weight, bias, eps=1e-12):
-    centred = x - np.mean(x, -1)[..., None]
-    std = np.sqrt(np.einsum("...i,...i->...", centred, centred) / x.shape[-1] + eps)
-    return bias + weight * (centred / std[..., None])
+    centered = x - np.mean(x, -1)[..., None]
+    std = np.sqrt(np.einsum("...i,...i->...", centered, centered) / x.shape[-1] + eps)
+    return bias + weight * (centered / std[..., None])
 
 
 def layer_norm_backward(dout, x, weight, eps=1e-12):
     n = x.shape[-1]
-    centred = x - x.mean(-1, keepdims=True)
-    std = np.sqrt((centred**2).mean(-1, keepdims=True) + eps)
+    centered = x - x.mean(-1, keepdims=True)
+    std = np.sqrt((centered**2).mean(-1, keepdims=True) + eps)
     d = (dout * weight / std).reshape(-1, n)
-    unit = (centred / std).reshape(-1, n)
+    unit = (centered / std).reshape(-1, n)
     dx = d - d.sum(1, keepdims=True) / n - unit * ((d * unit).sum(1, keepdims=True) / n)
     flat = dout.reshape(-1, n)
     return dx.reshape(x.shape), np.einsum("ri,ri->i", flat, unit), np.einsum("ri->i", flat)

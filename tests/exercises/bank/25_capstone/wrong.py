@@ -18,7 +18,7 @@ DBIAS = 'grads[f"{name}.bias"] = drows.sum(axis=0)'
 KEPT = "    kept = run(x, attention_mask, weights, heads, eps, approximation)\n"
 CALL = 'return run(x, attention_mask, weights, heads, eps, approximation)["out"]'
 DNORM = "dx = d - d.mean(-1, keepdims=True) - normalized * (d * normalized).mean(-1, keepdims=True)"
-VARIANCE = "variance = (centred * centred).mean(axis=-1, keepdims=True)"
+VARIANCE = "variance = (centered * centered).mean(axis=-1, keepdims=True)"
 SLOPE = "slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)"
 DSCORES = "dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))"
 SCATTER = "np.add.at(dtable, ids, dout)"

@@ -141,18 +141,18 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
 def write_card(
     folder: Path, source: Located, *, form: Form, size: str, name: str, notes: list[str]
 ) -> None:
-    """The source's own model card and licence, with a line added; or a short card."""
+    """The source's own model card and license, with a line added; or a short card."""
     said = "; ".join(notes)
     line = f"Converted by bert-convert from `{source}` to {form.architecture}: {said}."
-    readme, licence = source.folder / "README.md", source.folder / "LICENSE"
+    readme, license = source.folder / "README.md", source.folder / "LICENSE"
     if readme.is_file():
         card = readme.read_text("utf-8", errors="replace").rstrip() + f"\n\n---\n\n{line}\n"
     else:
         base = {"base_model": source.hub_id} if source.hub_id else {}
         card = f"{front_matter(form.pipeline_tag, **base)}\n# {name}\n\n{size}.\n\n{line}\n"
     write_atomically(folder / "README.md", card)
-    if licence.is_file():
-        shutil.copyfile(licence, folder / "LICENSE")
+    if license.is_file():
+        shutil.copyfile(license, folder / "LICENSE")
 
 
 @command

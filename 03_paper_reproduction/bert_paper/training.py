@@ -73,7 +73,7 @@ class Task:
         return self.asked(self.pairs(indices))
 
     def total(self, losses: Losses) -> Tensor:
-        """What is minimised: the sum of both losses, or that of the words alone."""
+        """What is minimized: the sum of both losses, or that of the words alone."""
         return losses.total if self.has_sentence_task else losses.mlm + 0.0 * losses.nsp
 
 

@@ -34,7 +34,7 @@ from bert_run.errors import UserError, command
 Parallel = Literal["ddp", "fsdp"]
 
 # The operations of a training token, and how many a GPU can do a second. The share of a device's
-# peak that training reaches is the one by the other ("model FLOPs utilisation", Chowdhery et al.
+# peak that training reaches is the one by the other ("model FLOPs utilization", Chowdhery et al.
 # 2022, arXiv 2204.02311, appendix B): only what the model needs counts, not what an implementation
 # computes beyond that.
 

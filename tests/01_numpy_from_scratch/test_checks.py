@@ -243,7 +243,7 @@ BAD_WEIGHTS: dict[str, tuple[Change, list[str]]] = {
 
 
 def error_of(bert, batch: Arrays) -> str:
-    """The message, from a call that must fail before any maths."""
+    """The message, from a call that must fail before any math."""
 
     def nothing_is_computed(name: str, array: np.ndarray) -> None:
         raise AssertionError(f"{name} was computed before the arrays were looked at")

@@ -398,7 +398,7 @@ def test_trouble_on_the_way_leaves_nothing_behind(trouble, where, tmp_path, monk
 # --- Papers --------------------------------------------------------------------------------------
 
 
-def test_the_sources_card_and_licence_are_kept_and_the_conversion_is_told(tmp_path):
+def test_the_sources_card_and_license_are_kept_and_the_conversion_is_told(tmp_path):
     saved("BertForPreTraining", tmp_path / "in")
     card = "---\nlicense: apache-2.0\n---\n\n# A model\n\nMade by somebody.\n"
     (tmp_path / "in" / "README.md").write_text(card, encoding="utf-8")

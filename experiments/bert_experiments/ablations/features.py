@@ -120,7 +120,7 @@ def classify(
     labels: Int[Tensor, "examples"],
     test: Float[Tensor, "others features"],
 ) -> Int[Tensor, "others"]:
-    """Logistic regression on standardised features, to its one optimum (L-BFGS, float64)."""
+    """Logistic regression on standardized features, to its one optimum (L-BFGS, float64)."""
     mean, spread = train.double().mean(dim=0), train.double().std(dim=0) + 1e-6
     train, test = ((part.double() - mean) / spread for part in (train, test))
     layer = nn.Linear(train.shape[1], int(labels.max()) + 1, dtype=torch.float64)

@@ -30,7 +30,7 @@ BLANKS: tuple[Blank, ...] = (
     *CLASSIC_BLANKS,
     ("The referee blew the [MASK], and the match was over.", frozenset({"whistle"})),
     ("A bat sleeps all day and wakes up at [MASK].", frozenset({"night"})),
-    # One judgement against the other: a sheep is smaller than a cow, and bigger than a fox.
+    # One judgment against the other: a sheep is smaller than a cow, and bigger than a fox.
     ("Everybody can see that a cow is [MASK] than a sheep.", frozenset({"bigger"})),
     # To be copied from the sentence before, three other things being as likely anywhere else.
     ("The parrot Coco lives with Anna Hill and knows the word lantern. "

@@ -64,8 +64,9 @@ def interval_mistakes(values, draws, level, rng):
         "the quantiles are not interpolated: np.quantile does so unless it is asked otherwise": (
             lambda out: any(not checks.difference(out, ends(means, tail, 1 - tail, method=m), "",
                                                   None) for m in ("lower", "higher", "nearest"))),
-        "draws beyond a whole number of portions are lost": (
-            ends(means[:1_000], tail, 1 - tail) if draws > 1_000 else ()),
+        "draws beyond a whole number of portions are lost": lambda out: any(
+            not checks.difference(out, ends(means[: draws // size * size], tail, 1 - tail), "",
+                                  None) for size in (100, 1_000, 10_000) if size < draws),
         "the ends are exchanged": (high, low),
         "a list or an array, not a tuple": lambda out: type(out) is not tuple,
     }  # fmt: skip
@@ -76,7 +77,7 @@ def interval_mistakes(values, draws, level, rng):
 def test_the_interval_holds_the_middle_of_the_resampled_means(student):
     draw = checks.rng(3)
     for number, (n, draws, level) in enumerate(
-        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99), (9, 1_700, 0.9)]
+        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99), (9, 10_500, 0.9)]
     ):
         values = draw.normal(size=n).round(2) * 3 + (number == 2)
         if number == 1:
@@ -240,6 +241,7 @@ def bin_mistakes(confidence, correct, bins):
         "a confidence of 1 is in no bin: it is in the last": lambda out: (
             out[0].shape == (bins,) and confidence.max() == 1
             and out[0].sum() == len(confidence) - (confidence == 1).sum()),
+        "a bin too many: adding or dividing by 1 / bins is rounded": lambda out: len(out[0]) > bins,
         "an empty bin has 0: it has NaN": (
             counts, np.where(filled, mean, 0), np.where(filled, accuracy, 0)),
         "empty bins are left out: there are always `bins` of them": (
@@ -273,6 +275,13 @@ def beside_edges(rng, n, bins):
     return confidence, rng.random(n) < 0.5
 
 
+def with_ends(rng, bins):
+    """A few confidences, 0 and 1 among them, and what was right."""
+    confidence, correct = answers(rng, 4, bins)
+    order = rng.permutation(6)
+    return np.append(confidence, [0, 1])[order], np.append(correct, rng.random(2) < 0.5)[order]
+
+
 EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.5, 1.0, 0.125])
 
 
@@ -286,6 +295,7 @@ def test_the_bins_hold_their_upper_edge(student):
     for c in (0.0, 0.5, 1.0):
         given.append((np.array([c, 0.3]), np.array([True, False]), 2))
     given += [(*beside_edges(rng, 40, bins), bins) for bins in (2, 10, 30)]
+    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400)]
     for confidence, correct, bins in given:
         out = checks.parts(student.reliability(confidence, correct, bins=bins), "counts",
                            "mean_confidence", "accuracy")  # fmt: skip
@@ -330,6 +340,8 @@ def error_mistakes(confidence, correct, bins):
         "bins is not used": lambda out: type(out) is not tuple and any(
             not checks.difference(out, right_error(confidence, correct, bins=b), "", None)
             for b in (10, 15) if b != bins),
+        "a confidence of 1 in no bin: it is in the last": right_error(
+            confidence * (confidence < 1), np.where(confidence < 1, correct, False), bins=bins),
         "an edge belongs to the bin above it here: it belongs to the bin below": float(
             (low[0] * np.abs(low[2] - low[1]))[filled].sum() / len(confidence)),
     }  # fmt: skip
@@ -341,6 +353,7 @@ def test_the_calibration_error_weights_each_bin_by_its_examples(student):
     given = [(*answers(rng, n, bins, low=low), bins) for n, bins, low in (
         (60, 10, 0.4), (60, 4, 0.0), (1, 3, 0.0), (200, 15, 0.5), (25, 5, 0.2))]  # fmt: skip
     given += [(EDGES, np.arange(8) % 3 > 0, bins) for bins in (2, 4)]
+    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400)]
     for confidence, correct, bins in given:
         checks.same(student.calibration_error(confidence, correct, bins=bins),
                     right_error(confidence, correct, bins=bins),
@@ -513,6 +526,10 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     for scale in (1e-7, 1e6):  # a slope or a step that is small in itself says nothing
         logits, labels = model_of(rng, 150, 3, scale)
         temperature_is_right(student, logits, labels, f"the temperature of logits near {scale}")
+    logits, labels = model_of(rng, 80, 3, 1.0)
+    for near in (0.0505, 19.8):  # beside an end of the range, the best one is not that end
+        scaled = logits * near / right_temperature(logits, labels)
+        temperature_is_right(student, scaled, labels, f"a temperature of {near}")
     for n in (1, 2):
         logits = rng.uniform(-0.7, 0.7, (n, 3))
         for which, place in (("likeliest", -1), ("least likely", 0)):
@@ -523,8 +540,9 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     sure, _ = model_of(rng, 50, 3, 0.5)
     temperature_is_right(student, sure.clip(-1, 1), sure.clip(-1, 1).argmax(axis=1),
                          "the temperature of a model that is always right")  # fmt: skip
-    temperature_is_right(student, np.array([[10.0, 0.0], [0.0, 10.0]]), np.array([0, 1]),
-                         "the temperature of a model whose loss rounds to 0")  # fmt: skip
+    for margin in (10.0, 1_000.0):
+        temperature_is_right(student, margin * np.eye(2), np.arange(2),
+                             "the temperature of a model whose loss rounds to 0")  # fmt: skip
     temperature_is_right(student, sure, sure.argmin(axis=1),
                          "the temperature of a model that is always wrong")  # fmt: skip
     labels = np.where(np.arange(50) < 15, sure.argmin(axis=1), sure.argmax(axis=1))
@@ -547,7 +565,7 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
-        for b, c in [(900, 860), (0, 300), (700, 2_500), (999, 999), (1, 0), (0, 60),
+        for b, c in [(900, 860), (0, 300), (700, 2_500), (1_040, 1_000), (1, 0), (0, 60),
                      *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
 
     def calibrated():
@@ -569,5 +587,6 @@ def test_examples_of_any_number(student):
 
     sweep.agrees(student.negative_log_likelihood, right_nll, scored())
     for n, count in ((1_003, 2), (120, 50)):
-        logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.8))
+        logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.5))
+        logits *= np.geomspace(0.5, 2, n)[:, None]  # no part of them has the temperature of all
         temperature_is_right(student, logits, labels, f"the temperature of {n} examples")

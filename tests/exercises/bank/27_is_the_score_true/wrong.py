@@ -379,4 +379,49 @@ WRONG = {
           "    return np.abs(gap).sum() / len(confidence)\n")],
         "an edge belongs to the bin above it here",
     ),
+    "edges in steps of 1 / bins": (
+        [(EDGES, "edges = np.arange(0, 1, 1 / bins)")], "a bin too many"),
+    "the error with bins of a rounded width": (
+        [("    counts, mean, accuracy = reliability(confidence, correct, bins=bins)\n"
+          "    some = counts > 0  # 0 · NaN is NaN\n"
+          "    return (counts * np.abs(accuracy - mean))[some].sum() / len(confidence)\n",
+          "    place = np.maximum(np.ceil(confidence / (1 / bins)) - 1, 0)\n"
+          "    gap = correct - confidence\n"
+          "    return sum(abs(gap[place == j].sum()) for j in range(bins)) / len(confidence)\n")],
+        "of 1 in no bin",
+    ),
+    "resamples in whole ten thousands": (
+        [(MEANS, "portion = min(draws, 10_000)\n"
+                 "    means = np.concatenate([values[rng.integers(n, size=(portion, n))]."
+                 "mean(axis=1) for _ in range(draws // portion)])")],
+        "beyond a whole number of portions are lost",
+    ),
+    "the temperature of the first thousand": (
+        [("    right = logits[", "    logits, labels = logits[:1000], labels[:1000]\n"
+                                "    right = logits[")],
+        "search more finely",
+    ),
+    "no search where the slope is 0": (
+        [(SLOPE, "slope = (mean - right).mean()\n"
+                 "        if slope == 0:\n"
+                 "            return middle\n"
+                 "        if slope > 0:")],
+        "the search ends before it is there",
+    ),
+    "a normal distribution where both have a thousand": (
+        [
+            ("    # Whole numbers of Python",
+             "    if min(only_first, only_second) >= 1000:\n"
+             "        z = (abs(only_first - only_second) - 1) / math.sqrt(m)\n"
+             "        return min(1.0, math.erfc(z / math.sqrt(2)))\n"
+             "    # Whole numbers of Python"),
+        ],
+        None,
+    ),
+    "snapped to the ends of the range": (
+        [(BEST, "t = math.sqrt(low * high)\n"
+                "    return next((end for end in (COLDEST, HOTTEST) if abs(t / end - 1) < 0.02), t)"
+                )],
+        "an end of the range",
+    ),
 }  # fmt: skip

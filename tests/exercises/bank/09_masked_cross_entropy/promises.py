@@ -37,7 +37,6 @@ PROMISES = {
     "`dloss` is the gradient of a larger loss for this one: multiply the derivative of the formula "
     "by it.": (BACKWARD,),
     "No logit is too large: both functions are finite for 1e4, and in float64 for 1e200.": (HUGE,),
-    "A number added to all logits of a slot changes nothing: not even 1e4 in float32.": (HUGE,),
     "`dlogits` has the type of the logits, whatever the type of the weights.": (TYPES, GAPS),
     "Nothing that comes in is changed": (TRACE,),
     "| [[0, 0], [2, 0], [0, 5]] | [0, 0, 0] | [1, 1, 0] | 0.4100 | [[-0.25, 0.25], [-0.0596, "

@@ -212,15 +212,24 @@ def check_finite(found, *right, names=("context", "probs")):
 
 @pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
-    query, key, value, _, mask = inputs((3, 2, 4, 4, 3))
-    mask[1] = 0
-    out = checks.parts(student.attention_forward(query, key, value, mask), "context", "probs")
-    right = reference(query, key, value, mask)
-    others = [0, 2]
-    check(tuple(part[others] for part in out), tuple(part[others] for part in right),
-          mask_mistakes(query[others], key[others], value[others], mask[others]),
-          of=" of the sentences that have tokens")  # fmt: skip
-    check_finite(tuple(part[1] for part in out), right[0][1], right[1][1])
+    for scale, dtype in ((1.0, np.float64), (1.0, np.float32), (1e5, np.float64),
+                         (1e12, np.float64)):  # fmt: skip
+        query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3), scale=scale, dtype=dtype)
+        mask[1] = 0
+        if scale > 1:  # all scores are negative
+            query, key = -np.abs(query), np.abs(key)
+        out = checks.parts(student.attention_forward(query, key, value, mask), "context", "probs")
+        right = reference(query, key, value, mask)
+        others = [0, 2]
+        given = query[others], key[others], value[others], mask[others]
+        limit, name = (1e4, "10,000") if scale < 1e6 else (1e9, "1e9")
+        check(tuple(part[others] for part in out), tuple(part[others] for part in right),
+              mask_mistakes(*given) if scale == 1 else limit_mistakes(*given, limit, name),
+              of=f" of the sentences that have tokens, beside one of padding, {dtype.__name__}, "
+                 f"scores near {scale:g}")  # fmt: skip
+        check_finite(tuple(part[1] for part in out), right[0][1], right[1][1])
+        if scale == 1:
+            check_backward_beside_padding(student, (dcontext, query, key, value, out[1]), others)
     # Nothing but padding, in all sentences or in the only one.
     for sizes in ((3, 2, 4, 4, 3), (1, 2, 3, 5, 4)):
         query, key, value, dcontext, mask = inputs(sizes)
@@ -238,6 +247,16 @@ def test_a_row_that_is_all_padding_stays_finite(student):
         out = student.attention_forward(query, key, value, mask)
         check(out, (np.array([[context]]), np.array([[probs]])), {}, of=" of the page's example",
               tolerance=1e-4)  # fmt: skip
+
+
+def check_backward_beside_padding(student, given, others):
+    found, right = checks.parts(student.attention_backward(*given), *GRADIENTS), backward(*given)
+    for name, mine, gradient in zip(GRADIENTS, found, right, strict=True):
+        checks.same(mine[others], gradient[others],
+                    of=f"{name} of the sentences that have tokens, beside one of padding, "
+                       f"{gradient.dtype}")  # fmt: skip
+        checks.that(bool(np.isfinite(mine).all()), f"{name} is not finite beside a sentence of "
+                    f"padding, {gradient.dtype}")  # fmt: skip
 
 
 EXAMPLE = (
@@ -508,6 +527,8 @@ def test_nothing_is_left_behind(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     checks.leaves_no_trace(student.attention_forward, query, key, value)
     checks.leaves_no_trace(student.attention_forward, query, key, value, mask)
+    only_padding = np.where(np.arange(3)[:, None] == 1, 0, mask)  # in the second sentence
+    checks.leaves_no_trace(student.attention_forward, query, key, value, only_padding)
     probs = reference(query, key, value, mask)[1]
     checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, probs)
     # In memory, three of the masks are alike, and so are the other two: not in what they say.

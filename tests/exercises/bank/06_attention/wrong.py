@@ -289,4 +289,34 @@ WRONG = {
          (SUM, "total = np.exp(scores - top).sum(axis=-1, keepdims=True)\n"
                "    probs = np.exp(scores - (top + np.log(total)))")],
         "the logarithm of the sum is lost"),
+    "padding at -10,000 where a sentence is all padding": (
+        [
+            (MASKED, "low = -10_000 if not attention_mask.any(axis=1).all() else -np.inf\n"
+                     "        scores = np.where(is_padding, scores.dtype.type(low), scores)"),
+        ],
+        "not low enough",
+    ),
+    "the mask of a sentence that is all padding is filled in place": (
+        [
+            ("        is_padding = attention_mask",
+             "        if not attention_mask.any(axis=1).all():\n"
+             "            attention_mask[~attention_mask.any(axis=1)] = 1\n"
+             "        is_padding = attention_mask"),
+        ],
+        "changed its input in place",
+    ),
+    "float64 where a sentence is all padding": (
+        [
+            ("    return probs @ value, probs\n",
+             "    if attention_mask is not None and not attention_mask.any(axis=1).all():\n"
+             "        read = attention_mask.any(axis=1).astype(float)\n"
+             "        probs = probs * read[:, None, None, None]\n"
+             "    return probs @ value, probs\n"),
+        ],
+        "beside one of padding, float32, scores near 1: expected numbers of type float32",
+    ),
+    "the lowest number of float64, which is -inf in float32": (
+        [(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "float(np.finfo(float).min)"))],
+        "-inf minus -inf, or 0 / 0, is NaN",
+    ),
 }  # fmt: skip

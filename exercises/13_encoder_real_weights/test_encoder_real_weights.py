@@ -214,10 +214,14 @@ def files(config):
     """The kinds of file that a BERT comes in."""
     full = stored(config)
     bare = {name.removeprefix("bert."): w for name, w in full.items() if name.startswith("bert.")}
-    old = {name.replace("LayerNorm.weight", "LayerNorm.gamma")
-           .replace("LayerNorm.bias", "LayerNorm.beta"): w for name, w in full.items()}  # fmt: skip
-    no_pooler = {name: w for name, w in bare.items() if "pooler" not in name}
+    old, bare_old = ({name.replace("LayerNorm.weight", "LayerNorm.gamma")
+                      .replace("LayerNorm.bias", "LayerNorm.beta"): w for name, w in of.items()}
+                     for of in (full, bare))  # fmt: skip
+    no_pooler, old_no_pooler = ({name: w for name, w in of.items() if "pooler" not in name}
+                                for of in (bare, old))  # fmt: skip
+    without_pooler = {name: w for name, w in encoder_of(full).items() if "pooler" not in name}
     positions = torch.arange(config.max_position_embeddings)[None]
+    buffers = {"embeddings.position_ids": positions, "embeddings.token_type_ids": 0 * positions}
     encoder = {name: w for name, w in full.items() if name.startswith("bert.")}
     heads = {f"{name}.weight": torch.ones(2, config.hidden_size)
              for name in ("classifier", "qa_outputs")}  # fmt: skip
@@ -225,21 +229,20 @@ def files(config):
     others = {f"{name}.weight": torch.ones(3) for name in (
         "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense",
         "pooler_head", "encoder_decoder.0", "embeddings_projection", "bert.classifier", "adapter",
-        "colbert.pooler.dense", "cls.bert.embeddings.tables", "two.bert.encoder.layer.0")
+        "task.pooler.dense", "colbert.pooler.dense", "cls.bert.embeddings.tables",
+        "two.bert.encoder.layer.0")
     }  # fmt: skip
-    types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32])
+    types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32, torch.float64])
     mixed = {name: w.to(dtype) for (name, w), dtype in zip(full.items(), types, strict=False)}
     return {
         "saved from BertForPreTraining": (full, encoder_of(full)),
         "saved from BertModel": (bare, encoder_of(full)),
         "saved with gamma and beta": (old, encoder_of(full)),
-        "saved without a pooler, with buffers": (
-            {
-                "embeddings.position_ids": positions,
-                "embeddings.token_type_ids": 0 * positions,
-                **no_pooler,
-            },
-            {name: w for name, w in encoder_of(full).items() if "pooler" not in name},
+        "saved from BertModel, with gamma and beta": (bare_old, encoder_of(full)),
+        "saved without a pooler, with buffers": ({**buffers, **no_pooler}, without_pooler),
+        "saved from BertForPreTraining without a pooler, with buffers, gamma and beta": (
+            {**{f"bert.{name}": buffer for name, buffer in buffers.items()}, **old_no_pooler},
+            without_pooler,
         ),
         "saved from a fine-tuned model": ({**heads, **encoder}, encoder_of(full)),
         "saved with other heads": ({**others, **encoder}, encoder_of(full)),
@@ -247,7 +250,7 @@ def files(config):
             {name: w for name, w in {**others, **bare}.items() if not name.startswith("bert.")},
             encoder_of(full),
         ),
-        "saved in float16, bfloat16 and float32": (mixed, encoder_of(mixed)),
+        "saved in float16, bfloat16, float32 and float64": (mixed, encoder_of(mixed)),
         "saved in bfloat16": (
             {name: w.bfloat16() for name, w in full.items()},
             {name: w.bfloat16().double() for name, w in encoder_of(full).items()},

@@ -23,7 +23,7 @@ PROMISES = {
     "| `cls.…`, `classifier.…`, `qa_outputs.…` or another head, whatever its name; "
     "`embeddings.position_ids` and `embeddings.token_type_ids` (buffers) | left out |":
         (FILES, EXAMPLE),
-    "Numbers may be stored as float32, float16 or bfloat16, also mixed.": (FILES,),
+    "Numbers may be stored as float64, float32, float16 or bfloat16, also mixed.": (FILES,),
     "A file may have no pooler.": (FILES,),
     "gives what `transformers.BertModel` gives in evaluation mode.": (TRANSFORMERS,),
     "`states` is a list of (batch, seq, hidden): after the embeddings, then after each layer.":

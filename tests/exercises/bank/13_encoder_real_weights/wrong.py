@@ -264,4 +264,62 @@ WRONG = {
         ],
         "layer_norm_eps is not used: 1e-12",
     ),
+    "buffers are known before bert. is cut off": (
+        [
+            (
+                "        name = (\n"
+                "            name.removeprefix(\"bert.\")\n"
+                "            .replace(\"LayerNorm.gamma\", \"LayerNorm.weight\")\n"
+                "            .replace(\"LayerNorm.beta\", \"LayerNorm.bias\")\n"
+                "        )\n",
+                "        if name in (\"embeddings.position_ids\", "
+                "\"embeddings.token_type_ids\"):\n"
+                "            continue\n"
+                "        name = (\n"
+                "            name.removeprefix(\"bert.\")\n"
+                "            .replace(\"LayerNorm.gamma\", \"LayerNorm.weight\")\n"
+                "            .replace(\"LayerNorm.beta\", \"LayerNorm.bias\")\n"
+                "        )\n",
+            ),
+            (
+                "        if is_of_encoder and tensor.is_floating_point():\n",
+                "        if is_of_encoder:\n",
+            ),
+        ],
+        "a buffer is among them",
+    ),
+    "gamma and beta in files with bert. alone": (
+        [
+            (
+                "        name = (\n"
+                "            name.removeprefix(\"bert.\")\n"
+                "            .replace(\"LayerNorm.gamma\", \"LayerNorm.weight\")\n"
+                "            .replace(\"LayerNorm.beta\", \"LayerNorm.bias\")\n"
+                "        )\n",
+                "        if name.startswith(\"bert.\"):\n"
+                "            name = (\n"
+                "                name.removeprefix(\"bert.\")\n"
+                "                .replace(\"LayerNorm.gamma\", \"LayerNorm.weight\")\n"
+                "                .replace(\"LayerNorm.beta\", \"LayerNorm.bias\")\n"
+                "            )\n",
+            ),
+        ],
+        "gamma and beta are still there",
+    ),
+    "the length of bert. is cut off all names": (
+        [
+            (
+                "    for name, tensor in load_file(folder / \"model.safetensors\").items():\n",
+                "    stored = load_file(folder / \"model.safetensors\")\n"
+                "    cut = 5 if any(name.startswith(\"bert.encoder.\") for name in stored) "
+                "else 0\n"
+                "    for name, tensor in stored.items():\n",
+            ),
+            (
+                "            name.removeprefix(\"bert.\")\n",
+                "            name[cut:]\n",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -352,6 +352,19 @@ def test_arrays_of_any_shape_and_size(student):
             of=f"the probabilities of scores from {-spread} to {spread}",
         )
     sweep.agrees(student.softmax_backward, softmax_back, cases(backward=True))
+    shapes_and_axes = [((2, 3), 1), ((3, 2, 4), 0), ((4, 1, 3), -1), ((5,), 0), ((3, 3, 2), 1),
+                       ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2)]  # fmt: skip
+    far, gradients = [], []
+    for dtype in (np.float64, np.float32):
+        for shape, axis in shapes_and_axes:
+            x, dout = draw.rng.normal(size=(2, *shape)).astype(dtype)
+            x[draw.rng.random(shape) < 0.4] = -np.inf
+            np.moveaxis(x, axis, 0)[-1] = 0.5
+            of = f"{np.dtype(dtype)} of shape {shape}, some scores -inf, axis {axis}"
+            far.append(sweep.Case(of, (x, axis)))
+            gradients.append(sweep.Case(of, (dout, softmax(x, axis), axis)))
+    sweep.agrees(student.softmax_forward, softmax, far)
+    sweep.agrees(student.softmax_backward, softmax_back, gradients)
 
 
 def test_nothing_is_left_behind(student):

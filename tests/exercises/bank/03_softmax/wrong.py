@@ -210,4 +210,23 @@ WRONG = {
         ],
         "the scores are cut from below",
     ),
+    "-inf made finite in the array that came in": (
+        [
+            ("    shifted = x - x.max",
+             "    if np.isneginf(x).any():\n"
+             "        x[np.isneginf(x)] = np.finfo(x.dtype).min\n"
+             "    shifted = x - x.max"),
+        ],
+        "changed its input in place",
+    ),
+    "three axes made of an array of any": (
+        [
+            (f"    shifted = x - {LARGEST}",
+             "    shape, axis = x.shape, axis % x.ndim\n"
+             "    x, axis = x.reshape(-1, shape[axis], int(np.prod(shape[axis + 1 :]))), 1\n"
+             f"    shifted = x - {LARGEST}"),
+            (f"return exponentials / {SUM}", f"return (exponentials / {SUM}).reshape(shape)"),
+        ],
+        "cannot reshape array of size 0",
+    ),
 }  # fmt: skip

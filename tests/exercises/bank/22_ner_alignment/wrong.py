@@ -260,7 +260,7 @@ WRONG = {
              "    return found\n\n\n"
              "READ = {}\n"),
         ],
-        "found again by the list",
+        "found again by the object",
     ),
     "right names kept by their list": (
         [
@@ -271,5 +271,9 @@ WRONG = {
             ("# begin solution\ndef numbered(", "# begin solution\nREAD = {}\n\n\ndef numbered("),
         ],
         "found again by the object",
+    ),
+    "types in capitals in the scores": (
+        [(NAMES, NAMES.replace("entities(tags)", "entities([tag.upper() for tag in tags])"))],
+        None,
     ),
 }  # fmt: skip

@@ -332,6 +332,17 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
                 answer_mistakes(windows, longest, None),
             )
     judged(cases, of="the answer")
+    close = {"end": np.zeros(4), "text_at": 2, "best": np.array([True])}
+    scores = checks.rng(9).permutation([1, 1 + 1e-9, 1 - 1e-9, 1 - 2e-9])
+    close = [close | {"start": np.array([0, 9, score, 9]), "first": 20 + number}
+             for number, score in enumerate(scores)]  # fmt: skip
+    for threshold in (None, -1 - 5e-10, -1 - 15e-10):
+        checks.same(student.best_answer(close, longest=5, null_threshold=threshold),
+                    right_answer(close, 5, threshold),
+                    of=f"the answer among spans with the scores {scores.tolist()}, null threshold "
+                       f"{threshold}",
+                    mistakes={"the scores are rounded: compare them as they are": lambda out: True}
+                    )  # fmt: skip
     empty = [{**window, "best": window["best"] & False} for window in windows]
     for threshold in ({}, {"null_threshold": 99.0}):
         checks.same(student.best_answer(empty, longest=9, **threshold), None,
@@ -574,12 +585,12 @@ def test_texts_windows_and_answers_of_any_size(student):
             )
             scale = 10.0 ** rng.integers(-12, 12)
             start, end = (rng.normal(size=(2, tokens)) + rng.choice([-5, 0, 5])) * scale
-            if number >= 34:  # the best start and the best end are none of the best span
-                order = np.argsort(rng.normal(size=tokens))
-                start[order[:40]] += 9 * scale * (order[:40] > tokens / 2)
-                end[order[:40]] += 9 * scale * (order[:40] < tokens / 2)
-                start[3] += 20 * scale  # which is long, if it may be
-                end[-2] += 20 * scale
+            if number >= 34:  # the better half of the starts comes after that of the ends
+                slope = np.linspace(-50, 50, tokens) * scale
+                start, end = start + slope, end - slope
+            if number % 2 and number > 34:
+                start[3] += 200 * scale  # the best span is long, if it may be
+                end[-2] += 200 * scale
             if number % 5 == 0:
                 start, end = start.astype(np.float32), end.astype(np.float32)
             may = rng.random(tokens) < rng.choice([0.0, 0.3, 1.0]) if number % 3 else None
@@ -608,10 +619,10 @@ def test_texts_windows_and_answers_of_any_size(student):
             room=(6, 200)[number == 6],
             stride=(3, 90)[number == 6],
         )
-        scale = 10.0 ** float(rng.integers(-6, 7))
+        scale = 1e6 if number % 3 else 10.0 ** float(rng.integers(-6, 7))
         for window in windows:
             # Only differences count: all scores may be far above 0, or far below.
-            offset = (0.0, -1e5, 1e5)[number % 3] * scale
+            offset = (0.0, -1e7, 1e7)[number % 3] * scale
             window["start"] = window["start"] * scale + offset
             window["end"] = window["end"] * scale + offset
             window["first"] += 100_000
@@ -628,6 +639,11 @@ def test_texts_windows_and_answers_of_any_size(student):
                     right_answer(windows, longest, threshold),
                     of=f"the answer of {count} windows, longest={longest}, "
                     f"null_threshold={threshold}",
+                    mistakes={
+                        "the search begins at a number that is never beaten: begin at ±inf": (
+                            lambda out, number=number: number % 3 > 0
+                        )
+                    },
                 )
     words = [
         "the",

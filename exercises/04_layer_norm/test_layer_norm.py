@@ -152,6 +152,16 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
                             of=f"{NAMES[i]} for numbers near {near}",
                             mistakes=lambda: cancellation(right[i]) | mistakes)  # fmt: skip
+    given = inputs((3, 7), shift=1e4, scale=1e-3)
+    of = "numbers near 10,000 with a spread of 0.001"
+    flat = {"numbers that are nearly equal are taken for equal": lambda out: bool(
+        np.isin(out, given[2]).all())}  # fmt: skip
+    checks.same(student.layer_norm_forward(*given[:3], eps=1e-12), forward(*given[:3]),
+                of=f"the result for {of}", tolerance=1e-5, mistakes=flat)  # fmt: skip
+    x, weight, bias, dout = given
+    parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
+    for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
+        checks.same(mine, right, of=f"{name} for {of}", tolerance=1e-5)
     x, weight, bias, dout = inputs((4000, 7), shift=1e4, dtype=np.float32)
     _, dweight, _ = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
     right = backward(*exact(dout, x, weight))[1]

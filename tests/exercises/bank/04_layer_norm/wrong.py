@@ -273,4 +273,12 @@ WRONG = {
         ],
         "dx is set to 0",
     ),
+    "nearly equal numbers are taken for equal": (
+        [
+            (OUT, "flat = np.isclose(x, x.mean(axis=-1, keepdims=True), atol=0)\n"
+                  "    flat = flat.all(axis=-1, keepdims=True)\n"
+                  "    return np.where(flat, 0, normalized).astype(x.dtype) * weight + bias"),
+        ],
+        "numbers that are nearly equal are taken for equal",
+    ),
 }  # fmt: skip

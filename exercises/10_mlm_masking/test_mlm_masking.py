@@ -229,6 +229,10 @@ def test_each_word_of_a_small_vocabulary_is_as_likely_as_the_others(student):
         shown, labels = mask(student, ids, mask_id=3, vocab_size=12, special_ids=special_ids,
                              rate=1.0)  # fmt: skip
         found[word] = shown[labels != IGNORED]
+    others = [set(np.unique(shown).tolist()) - {3, word} for word, shown in found.items()]
+    checks.that([*map(len, others)] != [1, 1],
+                "of 60,000 equal tokens, all that became another word became the same one",
+                likely="equal tokens get the same random word: draw one for each")  # fmt: skip
     never = {1: "the first word of the vocabulary is never drawn",
              11: "the last word of the vocabulary is never drawn"}  # fmt: skip
     itself = "a random word is never the token that it replaces: it may be"
@@ -347,16 +351,18 @@ def test_what_becomes_of_a_token_does_not_depend_on_the_others(student):
 @pytest.mark.weight(2)
 def test_the_numbers_of_a_batch_differ_from_call_to_call(student):
     ids = sentences(1, 203)
-    calls = [words_of(ids, *mask(student, ids, seed=100 + i, rate=0.4)) for i in range(60)]
-    count = np.array([(labels != IGNORED).sum() for _, _, labels in calls])
-    masked = np.array([((labels != IGNORED) & (shown == MASK)).sum() for _, shown, labels in calls])
+    labels = [words_of(ids, *mask(student, ids, seed=100 + i, rate=0.4))[2] for i in range(60)]
+    count = np.array([(labels_of_call != IGNORED).sum() for labels_of_call in labels])
+    # At the rate 1 a fixed proportion of all tokens shows too, not of the selected alone.
+    calls = [words_of(ids, *mask(student, ids, seed=200 + i, rate=1.0)) for i in range(60)]
+    masked = np.array([(shown == MASK).sum() for _, shown, _ in calls])
     random = np.array([((shown != MASK) & (shown != ids)).sum() for ids, shown, _ in calls])
     fixed = "a fixed number of tokens is selected in each call: draw for each token by itself"
     spread_is_that_of_chance(count, np.full(60, 200), of="the number of selected tokens of a batch",
                              small=fixed)  # fmt: skip
     fates = "the proportions of the fates are fixed in each call: draw a fate for each token"
     for of, counts in (("[MASK]", masked), ("random", random)):
-        spread_is_that_of_chance(counts, count, small=fates,
+        spread_is_that_of_chance(counts, np.full(60, 200), small=fates,
                                  of=f"the number of tokens of a batch that are {of}"
                                  )  # fmt: skip
 

@@ -347,4 +347,26 @@ WRONG = {
         ],
         "nothing is selected gets one token",
     ),
+    "fates of a shuffled deck for all tokens": (
+        [
+            (
+                "    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n",
+                "    total = input_ids.size\n"
+                "    masked, random = round(0.8 * total), round(0.1 * total)\n"
+                "    deck = np.repeat(FATES, [masked, random, total - masked - random])\n"
+                "    fate = rng.permutation(deck).reshape(input_ids.shape)\n",
+            ),
+        ],
+        "the proportions of the fates are fixed in each call",
+    ),
+    "a random word for each id": (
+        [
+            (
+                "    word = rng.choice(ordinary, size=input_ids.shape)\n",
+                "    word = rng.choice(ordinary, size=vocab_size)[input_ids]  # a table, "
+                "looked up by id\n",
+            ),
+        ],
+        "equal tokens get the same random word",
+    ),
 }  # fmt: skip

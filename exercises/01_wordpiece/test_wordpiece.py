@@ -183,6 +183,7 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
         text_case(text, True),
         text_case("Ångström ﬁnds x² in Straße 5, Łódź", True),
         text_case("हिन्दी में", True),  # vowel signs of the categories Mn and Mc
+        text_case("a \u0301 b \u0302\u0303 c", True),  # words of accents alone
         text_case("ǅep, a≠b", True),  # a letter of title case, and a sign that is = and an accent
         text_case(text + " हिन्दी ﬁ x² Å", False),
         by_default,
@@ -306,6 +307,9 @@ def piece_mistakes(word, vocabulary):
         "the word is brought into Unicode's form NFC: it is cut as it is": (
             cut(unicodedata.normalize("NFC", word), vocabulary)
         ),
+        "pieces in brackets are never found: they are entries like any other": (
+            cut(word, [piece for piece in vocabulary if piece[0] != "["])
+        ),
         "a word that the vocabulary does not know whole need not be [UNK]: cut it into pieces": (
             [word] if word in vocabulary else ["[UNK]"]
         ),
@@ -337,7 +341,8 @@ def test_a_word_is_cut_greedily_into_the_longest_known_pieces(student):
     longer = ["play", "##ing", "##in", "##gs", "un", "##play", "play##", "unforgivingly",
               "##ordinarily"]  # fmt: skip
     vocabulary = numbered([*letters, *longer])
-    words = ("playing", "play", "unplaying", "p", "pains", "unforgivingly", "unordinarily")
+    words = ("playing", "play", "unplaying", "p", "pains", "unforgivingly", "unordinarily",
+             "[PAD]ing", "[PAD]", "[UNK]s")  # fmt: skip
     cases = [word_case(word, vocabulary) for word in words]
     cases += [word_case("purred", EXAMPLE), word_case("purrer", EXAMPLE)]
     cases[-2].right, cases[-1].right = ["purr", "##ed"], ["[UNK]"]  # as on the page
@@ -363,11 +368,11 @@ def test_a_word_with_a_place_where_nothing_fits_is_unknown_whole(student):
 
 
 def test_a_word_that_is_too_long_is_unknown(student):
-    vocabulary = numbered(["b", "a", "é", "##a", "##aaa", "##é"])
+    vocabulary = numbered(["b", "a", "é", "##a", "##aaa", "##é", "e", "##e", "##\u0301"])
     for longest in (100, 12 + checks.anew(80)):
         for length in (longest - 1, longest, longest + 1, 2 * longest):
-            for letter in "aé":
-                word = letter * length
+            for letter in ("a", "é", "e\u0301"):
+                word = (letter * length)[:length]
                 check_limit(student, word, vocabulary, longest)
 
 
@@ -385,6 +390,9 @@ def check_limit(student, word, vocabulary, longest):
             ),
             "the length is counted in bytes, not in characters": (
                 lambda out: len(word) < longest < len(word.encode()) and is_unknown(out)
+            ),
+            "an accent of its own is a character too: the length is not that in form NFC": (
+                lambda out: "\u0301" in word and out == whole
             ),
             "longest_word is ignored: 100 is hard-coded": (
                 lambda out: longest != 100 and len(word) <= 100 and out == whole
@@ -440,6 +448,17 @@ def test_a_text_becomes_the_ids_of_its_pieces(student):
         )
     }
     check_cases(student.encode, [example])
+    parts = unicodedata.normalize("NFD", "한")
+    decomposed = numbered(["e", "é", "##\u0301", "##t", "한", parts[0], *(f"##{c}" for c in parts)])
+    cases = [id_case(text, decomposed, lowercase)
+             for text, lowercase in (("e\u0301t", False), ("한 한t", True))]  # fmt: skip
+    for case in cases:
+        words = reference.basic_tokens(case.args[0], **case.options)
+        case.mistakes["the words are brought into form NFC: they are cut as they are"] = [
+            decomposed[piece] for word in words
+            for piece in reference.wordpieces(unicodedata.normalize("NFC", word), decomposed)
+        ]  # fmt: skip
+    check_cases(student.encode, cases)
 
 
 def id_mistakes(text, vocabulary, lowercase):
@@ -615,3 +634,9 @@ def test_nothing_is_left_behind(student):
         checks.same(student.encode("it purred", given), reference.encode("it purred", given),
                     of="the ids of 'it purred' after a call with another vocabulary",
                     mistakes={kept: reference.encode("it purred", vocabulary)})  # fmt: skip
+    for longest, right in ((100, ["purr", "##ed"]), (5, ["[UNK]"]), (6, ["purr", "##ed"])):
+        checks.same(student.wordpieces("purred", vocabulary, longest_word=longest), right,
+                    of=f"the pieces of 'purred' where {longest} characters are allowed, after a "
+                       "call where other numbers were", mistakes={
+                           "a result is kept, and found again without longest_word": (
+                               lambda out: out in (["purr", "##ed"], ["[UNK]"]))})  # fmt: skip

@@ -376,4 +376,46 @@ WRONG = {
         ],
         "characters are made compatible",
     ),
+    "a word of accents alone leaves an empty token": (
+        [
+            ("text = \"\".join(char for char in decomposed if unicodedata.category(char) != "
+             "\"Mn\")", "text = decomposed"),
+            (SPLIT,
+             SPLIT.replace("return ", "words = ") + "\n"
+             "    if lowercase:\n"
+             "        words = [[c for c in w if unicodedata.category(c) != 'Mn'] for w in words]\n"
+             "    return [\"\".join(word) for word in words]"),
+        ],
+        "an empty word is among the tokens",
+    ),
+    "special tokens are never pieces": (
+        [
+            ("            if piece in vocabulary:",
+             "            if piece in vocabulary and piece not in ('[PAD]', '[UNK]', '[MASK]'):"),
+        ],
+        "pieces in brackets are never found",
+    ),
+    "the length is that of the word in form NFC": (
+        [(TOO_LONG, "if len(unicodedata.normalize('NFC', word)) > longest_word:")],
+        "the length is not that in form NFC",
+    ),
+    "encode composes the words": (
+        [
+            (WORDS, WORDS + "\n    words = [unicodedata.normalize('NFC', word) for word in words]"),
+        ],
+        "the words are brought into form NFC",
+    ),
+    "pieces kept without longest_word": (
+        [
+            ("    if len(word) > longest_word:",
+             "    key = word, tuple(vocabulary.items())\n"
+             "    if key not in KEPT:\n"
+             "        KEPT[key] = cut(word, vocabulary, longest_word)\n"
+             "    return list(KEPT[key])\n\n\n"
+             "KEPT = {}\n\n\n"
+             "def cut(word, vocabulary, longest_word):\n"
+             "    if len(word) > longest_word:"),
+        ],
+        "found again without longest_word",
+    ),
 }  # fmt: skip

@@ -244,12 +244,15 @@ def compared(student, names, cases=CASES, **options):
 def test_layers_are_taken_summed_or_put_side_by_side(student):
     compared(student, [name for name in NAMES if name not in WEIGHTED])
     states, starts = case(4, 3, 8, 5)
+    read = torch.zeros(3, 8, dtype=torch.bool)
+    read[(starts >= 0).nonzero()[:, 0], starts[starts >= 0]] = True
     for state in states:
+        state[~read] = torch.inf
         state[:, 0] = -torch.inf
     for name in NAMES:  # a word that is not there is 0, whatever is elsewhere
         out = student.word_features(states, starts, feature=name, mix=mix_for(name, 4))
         checks.same(out, right_features(states, starts, name, mix_for(name, 4)).detach(),
-                    of=f"the features {name}, where [CLS] is -infinite",
+                    of=f"the features {name}, where tokens are infinite that begin no word",
                     mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
         if name in WEIGHTED:
@@ -259,9 +262,10 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
             finite = {key: g is not None and bool(g.isfinite().all())
                       for key, g in gradients["mix"].items()}  # fmt: skip
             checks.same(finite, dict.fromkeys(finite, True),
-                        of=f"whether the gradients of the mix are finite for {name}, where [CLS] "
-                        "is -infinite", mistakes={"a word that is not there is set to 0 after "
-                        "the mix: its gradient is 0 · inf": lambda out: True})  # fmt: skip
+                        of=f"whether the gradients of the mix are finite for {name}, where tokens "
+                        "are infinite that begin no word", mistakes={
+                            "a word that is not there is set to 0 after the mix: its gradient is "
+                            "0 · inf": lambda out: True})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         more, at = case(6, 2, 7, 3)
         for layer in {*range(7)} - {*layers_read(6)[name]}:
@@ -297,6 +301,15 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
 def test_layers_are_weighted_with_shares_that_are_learned(student):
     compared(student, WEIGHTED)
     compared(student, NAMES, [(4, 2, 7, 5)], dtype=torch.float32)
+    halves, starts = case(4, 2, 7, 5, dtype=torch.float16)
+    for name in NAMES:
+        mix = mix_for(name, 4, dtype=torch.float16)
+        exact = {key: value.double() for key, value in mix.items()} if mix else None
+        right = right_features([state.double() for state in halves], starts, name, exact).detach()
+        checks.same(student.word_features(halves, starts, feature=name, mix=mix), right.half(),
+                    of=f"the features {name} in float16",
+                    mistakes={"the result has another type of number than the arguments": (
+                        lambda out: out.dtype != torch.float16)})  # fmt: skip
     states, starts = case(4, 2, 7, 5)
     for name in WEIGHTED:
         mix = mix_for(name, 4)

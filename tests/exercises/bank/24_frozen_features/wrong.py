@@ -244,4 +244,19 @@ WRONG = {
         ],
         "changed whether torch records gradients",
     ),
+    "the last token for -1, set to 0 after the mix": (
+        [(VECTORS, "rows = torch.arange(len(starts))[:, None]\n"
+                   "    vectors = torch.stack([hidden_states[i].detach()[rows, starts] for i in "
+                   "read], dim=2)\n"
+                   "    gone = (starts < 0)[:, :, None]"),
+         (FLAT, FLAT + ".masked_fill(gone, 0.0)"),
+         (WEIGHTED, WEIGHTED + ".masked_fill(gone, 0.0)"),
+         (SUM, SUM + ".masked_fill(gone, 0.0)")],
+        "is set to 0 after the mix",
+    ),
+    "half types become float32": (
+        [(VECTORS, VECTORS + "\n    if vectors.dtype == torch.float16:\n"
+                             "        vectors = vectors.float()  # more digits")],
+        "another type of number than the arguments",
+    ),
 }  # fmt: skip

@@ -32,6 +32,8 @@ def line_mistakes(ids, vocab_size, special_ids):
     seen = len(np.unique(kept))
     counts = np.unique(kept, return_counts=True)[1]
     p = counts / flat.size
+    taken_off = sum(int((flat == special).sum()) for special in special_ids)
+    twice = counts / (flat.size - taken_off)  # more than once, if it stands there more than once
     every = np.bincount(kept, minlength=vocab_size) + 1.0
     every /= every.sum()
     return {
@@ -41,6 +43,8 @@ def line_mistakes(ids, vocab_size, special_ids):
         "special ids are counted too: they are never masked": with_special,
         "special ids are left out of the sum, but counted in the number of tokens": (
             right[0], -float((p * np.log(p)).sum())),
+        "a special id that is given twice is left out twice": (
+            right[0], -float((twice * np.log(twice)).sum())),
         "V is the number of ids that occur: vocab_size counts all entries": (
             math.log(max(1, seen)), right[1]),
         "the special ids are taken off V: vocab_size counts all entries": (
@@ -64,7 +68,7 @@ def test_the_lines_are_ln_v_and_the_entropy_of_the_frequencies(student):
     rng = checks.rng(3)
     given = []
     for shape, vocab_size, special_ids in (
-        ((40,), 12, [0, 3]), ((5, 9), 60, [59, 0, 1]), ((3, 2, 4), 7, []), ((1,), 9, [2, 4]),
+        ((40,), 12, [0, 3]), ((5, 9), 60, [59, 0, 1, 0]), ((3, 2, 4), 7, []), ((1,), 9, [2, 4]),
         ((300,), 30_522, [100, 101, 102, 103, 0]),
     ):  # fmt: skip
         ids = (rng.random(shape) ** 2 * vocab_size).astype(np.int64)
@@ -153,8 +157,8 @@ def test_a_curve_has_the_last_value_of_each_step(student):
                         mistakes=partial(curve_mistakes, records, key))  # fmt: skip
     broken = [{"step": 3, "x": math.inf}, {"step": 1, "x": math.nan}, {"step": 2, "x": 2}]
     whole = [{"step": 5, "x": 3}, {"step": 4, "x": -2}]  # whole numbers, too, become float64
-    for records, key in ((broken, "x"), ([], "x"), (broken, "y"), (whole, "x"),
-                         ([{"step": 2**40, "x": 1.0}, {"step": 7, "x": -0.5}], "x")):  # fmt: skip
+    late = [{"step": 2**40 + 1, "x": 1.0}, {"step": 7, "x": -0.5}]
+    for records, key in ((broken, "x"), ([], "x"), (broken, "y"), (whole, "x"), (late, "x")):
         checks.same(student.curve(records, key), right_curve(records, key),
                     of=f"the curve of {key} of {records}",
                     mistakes=partial(curve_mistakes, records, key))  # fmt: skip
@@ -813,7 +817,8 @@ def test_a_number_on_a_bound_falls_to_the_side_that_the_table_says(student):
             "a training loss that has fallen by about NEAR": run(
                 early, [6.0] + [6.5] * (n - 1)),
             "a held-out loss beside its lowest": run(
-                np.r_[np.full(4, entropy), fine[4:]], [6.0] + [6.5] * (n - 2) + [6.0 + abs(off)]),
+                np.r_[np.full(4, entropy), fine[4:]],
+                [6.0] + [6.5] * (n - 2) + [6.0 + abs(off) / 2**40]),
             "norms of about a half": run(flat(entropy), (), [2.0] * (n - 4) + [1.0 + off] * 4),
         }  # fmt: skip
         runs |= {f"a run with {name}{off:+}": case for name, case in cases.items()}

@@ -370,4 +370,16 @@ WRONG = {
          ("# begin solution\n# Wrong answers", "# begin solution\nKEPT = {}\n\n\n# Wrong answers")],
         "found again by the object",
     ),
+    "special ids taken off as often as they are given": (
+        [(P, "total = ids.size - sum(int((ids == special).sum()) for special in special_ids)\n"
+             "    p = counts / total")],
+        "is left out twice",
+    ),
+    "a rise of a thousandth": (
+        [(OVERFITS, OVERFITS.replace("heldout[-1] > heldout[best]",
+                                     "heldout[-1] > heldout[best] + 1e-3"))],
+        "a held-out loss that has risen a little has risen too",
+    ),
+    "steps in float32": ([(CURVE, CURVE.replace("steps, np.int64)",
+                                                "steps, np.float32).astype(np.int64)"))], None),
 }  # fmt: skip

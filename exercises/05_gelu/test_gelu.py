@@ -266,6 +266,17 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
                         } if given.size else {})  # fmt: skip
             checks.same(call(student.gelu_backward, given, given, form=form),
                         backward(given, given, form), of=f"the gradient {of}")  # fmt: skip
+        tails = np.concatenate([np.linspace(-8, -5, 61), np.linspace(5, 8, 61)])
+        cut = {"the tails are cut off: -6 is not far enough from 0 for that": (
+            lambda out: bool((out[:61] == 0).any()))}  # fmt: skip
+        checks.same(call(student.gelu_forward, tails, form=form), forward(tails, form),
+                    tolerance=1e-12, of="the result of numbers from 5 to 8 of either sign",
+                    mistakes=cut)  # fmt: skip
+        ones = np.ones_like(tails)
+        checks.same(call(student.gelu_backward, ones, tails, form=form),
+                    backward(ones, tails, form), tolerance=1e-12,
+                    of="the slope for numbers from 5 to 8 of either sign", mistakes=cut
+                    )  # fmt: skip
 
 
 def test_arrays_of_any_shape_and_size(student):

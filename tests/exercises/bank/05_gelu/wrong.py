@@ -183,4 +183,12 @@ WRONG = {
         ],
         "perhaps the type of an earlier call",
     ),
+    "nothing below -6.4": (
+        [(EXACT, "return np.where(x < -6.4, 0, x * normal_cdf(x)).astype(x.dtype)")],
+        "the tails are cut off",
+    ),
+    "no slope beyond 6.4": (
+        [(BACK, "slope = np.where(np.abs(x) > 6.4, x > 0, slope).astype(x.dtype)\n    " + BACK)],
+        "the tails are cut off",
+    ),
 }  # fmt: skip

@@ -230,12 +230,19 @@ def test_the_layer_projects_attends_merges_and_projects(student):
 
 
 def test_large_scores_and_sentences_of_padding_give_finite_results(student):
-    x, weights, dout, mask = inputs((3, 5, 12, 3))
-    mask[2] = 0  # nothing but padding
-    read = mask.any(1)
     # Scores of about 100,000 of either sign, or all about -125,000; also where padding is what the
     # queries match best, by more than that.
-    for scale, louder, below in ((1, 1, 0), (200, 1, 0), (200, 3, 0), (1, 1, 250)):
+    for dtype, scale, louder, below in (
+        (np.float64, 1, 1, 0),
+        (np.float64, 200, 1, 0),
+        (np.float64, 200, 3, 0),
+        (np.float64, 1, 1, 250),
+        (np.float32, 1, 1, 0),
+    ):
+        x, weights, dout, mask = inputs((3, 5, 12, 3), dtype=dtype)
+        mask[2] = 0  # nothing but padding
+        read = mask.any(1)
+        tolerance = 1e-4 if dtype == np.float32 else 1e-6
         apart = {"query.bias": weights["query.bias"] + below,
                  "key.bias": weights["key.bias"] - below}  # fmt: skip
         given = scale * np.where(mask[..., None] == 0, louder * x, x), weights | apart, 3, mask
@@ -268,11 +275,11 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
                 }
                 | {n: w[read] for n, w in forward_mistakes(*given).items()}
             ),
-            tolerance=1e-6,
+            tolerance=tolerance,
         )
         checks.same(both[0][read], run_back(dout, *given)[0][read], of=f"dx for x times {scale}",
                     mistakes=lambda: {n: w[read] for n, w in dx_mistakes(dout, *given).items()},
-                    tolerance=1e-6)  # fmt: skip
+                    tolerance=tolerance)  # fmt: skip
     check_batches_of_padding(student)
     check_equal_large_scores(student)
 
@@ -292,6 +299,16 @@ def check_equal_large_scores(student):
                 of="the gradient of value.bias for three equal tokens of large scores",
                 mistakes={"the logarithm of the sum is lost beside large scores": lambda out: True}
                 )  # fmt: skip
+    # With padding, and scores of all tokens near 115,000, then near -115,000.
+    x, padded = np.full_like(x, 60), mask * [[1, 1, 0]]
+    x[padded == 0] = 0
+    for sign in (1, -1):
+        weights["key.weight"] = np.full_like(weights["query.weight"], sign)
+        given = x, weights, 1, padded
+        checks.same(student.multi_head_forward(*given), run(*given)[0], tolerance=1e-5,
+                    of=f"the float32 result for scores near {sign * 115_000:,}",
+                    mistakes=lambda: {"padding has a score that those of tokens can be below": (
+                        run(*given, added=-1e5)[0])})  # fmt: skip
 
 
 def check_batches_of_padding(student):
@@ -434,6 +451,10 @@ def test_float32_float64_and_arrays_with_gaps_are_fine(student):
                         mistakes=lambda: mistakes | dx_mistakes(dout, *given))  # fmt: skip
             checks.same(dweights, right[1], of=f"the {dtype.__name__} dweights",
                         tolerance=tolerance)  # fmt: skip
+        out = student.multi_head_backward(0 * dout, x, weights, 3, mask)
+        none = {name: 0 * weight for name, weight in weights.items()}
+        checks.same(checks.parts(out, "dx", "dweights"), (0 * x, none),
+                    of=f"(dx, dweights) for a {dtype.__name__} dout of zeros")  # fmt: skip
 
 
 def test_any_scale_any_order_in_memory_and_any_head_size(student):
@@ -576,6 +597,7 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.merge_heads, attention.split_heads(x, 2))
     checks.leaves_no_trace(student.multi_head_forward, x, weights, 2, mask)
     checks.leaves_no_trace(student.multi_head_backward, dout, x, weights, 2, mask)
+    check_padding_is_left_as_it_is(student, dout, x, weights, 2, mask)
     # What is kept for the next call must go by every weight: one of the eight is another.
     for name, weight in weights.items():
         student.multi_head_forward(x, weights | {name: weight + 1}, 2, mask)
@@ -589,3 +611,14 @@ def test_nothing_is_left_behind(student):
     # Of the page's weights some arrays may be one object: a gradient belongs to a name.
     x, weights, _ = example()
     checks.leaves_no_trace(student.multi_head_backward, np.flip(x), x, weights, 2)
+
+
+def check_padding_is_left_as_it_is(student, dout, *given):
+    """No input is changed where a sentence is all padding either."""
+    *given, mask = given
+    mask = np.where(np.arange(len(mask))[:, None] == 1, 0, mask)
+    for function, *args in ((student.multi_head_forward,), (student.multi_head_backward, dout)):
+        args = *args, *given, mask
+        changed = checks.difference(function.trace(*args).inputs[0], args, "the arguments", 0.0)
+        checks.that(not changed, f"with a sentence that is all padding, {function.name} changed "
+                    f"its input in place: {changed}", likely=checks.IN_PLACE)  # fmt: skip

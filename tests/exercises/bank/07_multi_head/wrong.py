@@ -350,4 +350,50 @@ WRONG = {
         ],
         None,
     ),
+    "dout of a sentence that is all padding is set to 0 in place": (
+        [
+            ("    context, probs = attend(",
+             "    if attention_mask is not None and not attention_mask.any(axis=1).all():\n"
+             "        dout[~attention_mask.any(axis=1)] = 0\n"
+             "    context, probs = attend("),
+        ],
+        "changed its input in place",
+    ),
+    "a sentence of padding gets a token in the mask itself": (
+        [
+            ("    context, _ = attend(",
+             "    if attention_mask is not None and not attention_mask.any(axis=1).all():\n"
+             "        attention_mask[~attention_mask.any(axis=1), 0] = 1\n"
+             "    context, _ = attend("),
+        ],
+        "changed its input in place",
+    ),
+    "padding at -100,000 in float32": (
+        [
+            ("        lowest = np.finfo(scores.dtype).min\n",
+             "        lowest = -1e5 if scores.dtype == np.float32 else np.finfo(float).min\n"),
+        ],
+        "padding has a score that those of tokens can be below",
+    ),
+    "float64 where one sentence is all padding": (
+        [
+            ("    context, _ = attend(query, key, value, attention_mask)\n",
+             "    context, _ = attend(query, key, value, attention_mask)\n"
+             "    if attention_mask is not None and 0 < attention_mask.any(axis=1).mean() < 1:\n"
+             "        context = context * attention_mask.any(axis=1)[:, None, None, None] * "
+             "np.ones(1)\n"),
+        ],
+        "expected numbers of type float32, got float64",
+    ),
+    "float64 where no gradient arrives": (
+        [
+            ("    dweights: Weights = {}\n    dmerged",
+             "    dweights: Weights = {}\n"
+             "    if not dout.any():\n"
+             "        none = {name: np.zeros(w.shape) for name, w in weights.items()}\n"
+             "        return np.zeros(x.shape), none\n"
+             "    dmerged"),
+        ],
+        "for a float32 dout of zeros",
+    ),
 }  # fmt: skip

@@ -365,6 +365,10 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
             expected = backward(dcontext[part], *given, probs)
             for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
                 checks.same(mine, right, of=name, mistakes=wrong)
+        given = query, key, value, reference(query, key, value, mask)[1]
+        out = student.attention_backward(0 * dcontext, *given)
+        for name, mine, like in zip(names, checks.parts(out, *names), given, strict=False):
+            checks.same(mine, 0 * like, of=f"{name} for a dcontext of zeros")
 
 
 def test_any_scale_any_width_of_mask_and_many_keys(student):

@@ -319,4 +319,13 @@ WRONG = {
         [(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "float(np.finfo(float).min)"))],
         "-inf minus -inf, or 0 / 0, is NaN",
     ),
+    "float64 where no gradient arrives": (
+        [
+            ("    dvalue = probs.mT @ dcontext  #",
+             "    if not dcontext.any():\n"
+             "        return np.zeros(query.shape), np.zeros(key.shape), np.zeros(value.shape)\n"
+             "    dvalue = probs.mT @ dcontext  #"),
+        ],
+        "for a dcontext of zeros: expected numbers of type float32",
+    ),
 }  # fmt: skip

@@ -372,6 +372,16 @@ def test_nothing_is_left_behind(student):
     x = rng.normal(size=(3, 4))
     checks.leaves_no_trace(student.softmax_forward, x, axis=0)
     checks.leaves_no_trace(student.softmax_backward, x, softmax(x, 0), axis=0)
+    # Rows and columns of these probabilities sum to 1.
+    probs, dout = np.stack([np.roll(softmax(x[0, :3], 0), i) for i in range(3)]), x[:, :3]
+    kept, other = "a result is kept, and found again without the axis", {0: 1, 1: 0}
+    for axis in (0, 1, 0):
+        checks.same(student.softmax_forward(x, axis), softmax(x, axis),
+                    of=f"the probabilities along axis {axis}, after those along the other",
+                    mistakes={kept: softmax(x, other[axis])})  # fmt: skip
+        checks.same(student.softmax_backward(dout, probs, axis), softmax_back(dout, probs, axis),
+                    of=f"the gradient along axis {axis}, after that along the other",
+                    mistakes={kept: softmax_back(dout, probs, other[axis])})  # fmt: skip
 
 
 def test_a_large_array_takes_no_longer_than_a_loop(student):

@@ -229,4 +229,11 @@ WRONG = {
         ],
         "cannot reshape array of size 0",
     ),
+    "probabilities kept without their axis": (
+        [("import numpy as np\n", "import numpy as np\n\nKEPT = {}\n"),
+         ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+          "    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
+          "    return KEPT.setdefault((x.tobytes(), x.shape, x.dtype), probs).copy()\n")],
+        "found again without the axis",
+    ),
 }  # fmt: skip

@@ -465,4 +465,34 @@ WRONG = {
         ],
         "words are lost that come twice",
     ),
+    "fates of a shuffled deck for all places": (
+        [
+            (
+                "disguised(tokens, generator, mask_id, ordinary_ids)",
+                "disguised(tokens, generator, mask_id, ordinary_ids, roomy, places)",
+            ),
+            (
+                "    ordinary_ids: Int[Tensor, \"ordinary\"],\n"
+                ") -> Int[Tensor, \"batch slots\"]:",
+                "    ordinary_ids: Int[Tensor, \"ordinary\"],\n"
+                "    roomy: Int[Tensor, \"batch more\"],\n"
+                "    places: Int[Tensor, \"batch slots\"],\n"
+                ") -> Int[Tensor, \"batch slots\"]:",
+            ),
+            (
+                "    fate, word = (\n"
+                "        torch.randint(count, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "        for count in (10, len(ordinary_ids))\n"
+                "    )\n",
+                "    device, (batch, wide) = tokens.device, roomy.shape\n"
+                "    deck = torch.randperm(batch * (wide - 1), generator=generator, "
+                "device=device) % 10\n"
+                "    fate = F.pad(deck.view(batch, wide - 1), (0, 1)).gather(1, places)\n"
+                "    word = torch.randint(len(ordinary_ids), tokens.shape, "
+                "generator=generator, device=device)\n",
+            ),
+        ],
+        "80% is a probability, not a count",
+    ),
 }  # fmt: skip

@@ -7,7 +7,7 @@ fails one of these checks once in ten million times.
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations_with_replacement, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -235,6 +235,7 @@ def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
                       "how often A has {} of 4 sentences before a random B")):  # fmt: skip
         check_even({size: sum(pair.a == size for pair in kept) for size in (1, 2, 3)}, of)
     check_repeats([pair.a for pair in whole], 1 / 3, "A has as many sentences as the A before it")
+    sweep.is_unrelated([pair.a == 1 for pair in whole], of="the pairs whose A is one sentence")
     for random_next, label in ((0.0, 0), (1.0, 1)):
         documents = corpus([40, 30])
         pairs = student.sentence_pairs(documents, 0, Rng(7), target=9, random_next=random_next)
@@ -242,6 +243,27 @@ def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
         checks.that({pair.label for pair in found if pair.chunk > 1} == {label},
                     f"at random_next {random_next:g}, a pair of a chunk of two sentences or more "
                     f"has the label {1 - label}")  # fmt: skip
+    check_short_documents(student)
+
+
+def check_short_documents(student):
+    """A document that is a single chunk, shorter than the target, is drawn like any other."""
+    documents = [[[1], [2], [3], [4]], [[5], [6]], [[7], [8], [9]]]
+    places, made = Places(documents), []
+    for seed in range(300):
+        pairs = student.sentence_pairs(documents, 0, Rng(500 + seed), target=9)
+        made.append(read(pairs, places, 0, 9)[0])
+    short = " where the document is shorter than the target"
+    check_even({label: sum(pair.label == label for pair in made) for label in (0, 1)},
+               "how often the first label is {}" + short)  # fmt: skip
+    check_even({size: sum(pair.a == size for pair in made) for size in (1, 2, 3)},
+               "how often A has {} of 4 sentences" + short)  # fmt: skip
+    apart = [pair for pair in made if pair.label]
+    check_even({document: sum(pair.document == document for pair in apart) for document in (1, 2)},
+               "how often a random B comes from document {}" + short)  # fmt: skip
+    first = [pair.first for pair in apart if pair.document == 2]
+    check_even({number: first.count(number) for number in (0, 1, 2)},
+               "how often a random B begins with sentence {} of 3" + short)  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -252,8 +274,6 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     check_repeats([pair.label for pair in pairs if pair.chunk > 1], 0.5,
                   "a pair has the label of the pair before it")  # fmt: skip
     check_tens(np.array([pair.label for pair in pairs if pair.chunk > 1]))
-    sweep.is_unrelated([pair.label for pair in pairs if pair.chunk > 1],
-                       of="the labels of the pairs of a document")  # fmt: skip
     apart = [pair for pair in pairs if pair.label]
     sizes = {0: 2, 1: 7, 2: 1, 4: 3, 5: 4}
     check_even(
@@ -279,6 +299,7 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     check_repeats([(pair.document, pair.first) for pair in apart],
                   sum(1 / size for size in sizes.values()) / 25,
                   "a random B begins where the random B before it began")  # fmt: skip
+    check_own_draws(pairs, ("label", "document"))
     check_apart(many(student, target=3, sentences=6_000))
 
 
@@ -334,6 +355,24 @@ def check_apart(pairs):
                      of=f"how often A has two of three sentences where {of}, or neither",
                      mistakes={"one draw decides both": 1.0, "one draw decides both, the other way "
                                "round": 0.0})  # fmt: skip
+    check_own_draws(pairs, ("size", "label", "document"))
+
+
+def check_own_draws(pairs, names):
+    """No draw is used again, for the same thing or another, at a later pair or at the same one."""
+    parted = np.array([pair.chunk > 1 for pair in pairs])
+    elsewhere = np.array([pair.label == 1 and pair.document in (1, 2, 4, 5) for pair in pairs])
+    draws = {
+        "size": ("the size of A", sweep.about_mean([pair.a > 1 for pair in pairs], parted)),
+        "label": ("the label", sweep.about_mean([pair.label for pair in pairs], parted)),
+        "document": (
+            "the document of a random B",
+            sweep.about_mean([pair.document > 2 for pair in pairs], elsewhere),
+        ),
+    }
+    for one, other in combinations_with_replacement([draws[name] for name in names], 2):
+        of = " and ".join(dict.fromkeys((one[0], other[0])))
+        sweep.have_own_draws(one[1], other[1], of=f"{of}, in the pairs of a document")
 
 
 def check_share_of_random(pairs, random_next):

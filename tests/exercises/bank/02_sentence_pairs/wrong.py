@@ -335,4 +335,38 @@ WRONG = {
         ],
         "a random B begins where the random B before it began",
     ),
+    "A's sizes from a table of 1,000 draws": (
+        [
+            ("pairs, start = [], 0", "pairs, start, table = [], 0, rng.random(1000)"),
+            (MIDDLE, "more = int(table[len(pairs) % 1000] * max(end - start - 1, 0))\n"
+                     "        middle = start + 1 + more"),
+        ],
+        "draws are used twice",
+    ),
+    "documents from a table of 1,000 draws": (
+        [
+            ("pairs, start = [], 0", "pairs, start, table = [], 0, rng.random(1000)"),
+            (OTHER, "other = int(table[len(pairs) % 1000] * (len(documents) - 1))"),
+        ],
+        "draws are used twice",
+    ),
+    "A's size from the coin of the pair before": (
+        [
+            ("pairs, start = [], 0", "pairs, start, fate = [], 0, rng.random()"),
+            (MIDDLE, "middle = start + 1 + int(fate * max(end - start - 1, 0))"),
+            (IF, "fate = rng.random()\n        " + IF.replace("rng.random()", "fate")),
+        ],
+        "draws are used twice",
+    ),
+    "A is all but one sentence of a chunk that is short": (
+        [
+            (MIDDLE, "is_short = sum(map(len, sentences[start:end])) < target\n        "
+             + MIDDLE.replace("else end", "and not is_short else max(end - 1, start + 1)")),
+        ],
+        "shorter than the target",
+    ),
+    "the last chunk takes the first of the other documents": (
+        [(OTHER, OTHER + " if end < len(sentences) else 0")],
+        "shorter than the target",
+    ),
 }  # fmt: skip

@@ -424,4 +424,9 @@ WRONG = {
                 )],
         "an end of the range",
     ),
+    "1 where that is nearly right": (
+        [(BEST, "t = math.sqrt(low * high)\n"
+                "    return 1.0 if abs(t - 1) < 0.005 else t")],
+        "the search has not moved away from 1",
+    ),
 }  # fmt: skip

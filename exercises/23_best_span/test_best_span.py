@@ -2,6 +2,7 @@
 
 import re
 import string
+import unicodedata
 from functools import partial
 
 import numpy as np
@@ -390,6 +391,7 @@ def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
 TEXTS = ["The Cat!", "a  man, a plan", "U.S.", "the-best theatre", "An apple a day", "", "the",
          "Théâtre", "“quoted” — dash", "  Two\tspaces\n", "mp3's", "anna and the banana", "THE END",
          "a.", "I.B.M. and AT&T", "10,000", "The U.S.  theatre", r"ac\dc", "Straße", "a_b", "",
+         "cafe\u0301", "ﬁlm, ½",
          " ".join(f"x{mark}y" for mark in string.punctuation), string.punctuation]  # fmt: skip
 
 
@@ -434,6 +436,12 @@ def test_texts_are_normalized_as_squad_does(student):
                 "the underscore stays: it is punctuation too": normal(
                     text, marks=string.punctuation.replace("_", "")),
                 "casefold makes ss of ß: lower case is asked for": normal(text.casefold()),
+                **{
+                    f"unicodedata.normalize changes letters ({form}): they stay as they are": (
+                        normal(unicodedata.normalize(form, text))
+                    )
+                    for form in ("NFC", "NFD", "NFKC", "NFKD")
+                },
                 "articles stay": normal(text, articles=""),
                 "articles go within words too": normal(text, articles="(a|an|the)"),
                 "articles go before punctuation does: it is the other way round": (

@@ -289,4 +289,9 @@ WRONG = {
                                "    if not found:")],
         "begin at ±inf",
     ),
+    "accents joined to their letters": (
+        [(BARE, "import unicodedata\n\n    "
+                + BARE.replace("text.lower", 'unicodedata.normalize("NFC", text).lower'))],
+        "unicodedata.normalize changes letters",
+    ),
 }  # fmt: skip

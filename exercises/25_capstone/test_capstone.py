@@ -433,6 +433,11 @@ def test_your_layer_forward_on_any_input(student):
     wide = np.repeat(x, 2, axis=2)
     same_layer(student.layer_forward, wide[:, :, ::2], mask[:, ::1], own, heads=heads,
                tokens=mask == 1, of="the layer for an array with gaps in memory")  # fmt: skip
+    x, mask, own, heads = layer_case(2, 3, 6, 2, 5, dtype=np.float32)
+    for approximation in ("none", "tanh"):
+        same_layer(student.layer_forward, x, mask, own, heads=heads, eps=0.1,
+                   approximation=approximation, tolerance=1e-4,
+                   of=f"the layer in float32, approximation {approximation!r}")  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -484,6 +489,12 @@ def test_your_layer_backward_on_any_input(student):
         heads=heads,
         of="the gradients of the tokens of a layer where one example is all padding",
     )
+    x, mask, own, heads = layer_case(2, 3, 6, 2, 5, dtype=np.float32)
+    dout = checks.rng(10).normal(size=x.shape).astype(np.float32)
+    for approximation in ("none", "tanh"):
+        same_layer(student.layer_backward, dout, x, mask, own, heads=heads, eps=0.1,
+                   approximation=approximation, tolerance=1e-3,
+                   of=f"the gradients in float32, approximation {approximation!r}")  # fmt: skip
 
 
 # --- All together ---

@@ -366,4 +366,14 @@ WRONG = {
         ],
         "an earlier call has returned too",
     ),
+    "GELU by tanh in the layer, with a float64 of NumPy": (
+        [
+            ("    wide = gelu_forward(before_gelu, approximation)\n",
+             "    wide = gelu_forward(before_gelu, approximation)\n"
+             "    if approximation == \"tanh\":\n"
+             "        inner = np.sqrt(2 / np.pi) * (before_gelu + 0.044715 * before_gelu**3)\n"
+             "        wide = 0.5 * before_gelu * (1 + np.tanh(inner))\n"),
+        ],
+        "the result is always float64",
+    ),
 }  # fmt: skip

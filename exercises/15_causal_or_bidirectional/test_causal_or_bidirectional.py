@@ -295,6 +295,14 @@ def test_gradient_reaches_query_key_and_value(student):
                     ),
                 },
             )
+            _, alone = student.attention.grad(q, k, v, visible, wrt=(name,), upstream=upstream)
+            checks.same(
+                alone[name],
+                right,
+                of=f"the gradient of {name} where nothing else has one",
+                mistakes={"whether another argument requires a gradient decides for this one": (
+                    lambda out: out is None)},
+            )  # fmt: skip
 
 
 @pytest.mark.hint(4)

@@ -204,4 +204,13 @@ WRONG = {
         ],
         "the largest score of all queries is subtracted",
     ),
+    "a graph only where the query learns": (
+        [
+            ("    mask = visible[:, None]  # (batch, 1, seq, seq)\n",
+             "    if not query.requires_grad:\n"
+             "        key, value = key.detach(), value.detach()\n"
+             "    mask = visible[:, None]\n"),
+        ],
+        "whether another argument requires a gradient",
+    ),
 }  # fmt: skip

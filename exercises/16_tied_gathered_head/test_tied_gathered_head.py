@@ -295,6 +295,15 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
                     of=f"the gradient of {name} where the states require none",
                     mistakes={"whether the states require a gradient decides for the weights": (
                         lambda out: out is None)})  # fmt: skip
+    rows = torch.arange(len(states))[:, None]
+    upstream = states[rows, positions].flip(0)
+    leaf = states.clone().requires_grad_()
+    _, found = student.gather_positions.grad(states, positions, wrt=("states",), upstream=upstream)
+    checks.same(found["states"],
+                checks.gradients_of(leaf[rows, positions], [leaf], upstream)[0],
+                of="the gradient of states through gather_positions", mistakes={
+        **CUT, "what arrives from a position that is asked twice is not added up": (
+            lambda out: True)})  # fmt: skip
 
 
 def gradients(function, x, positions, weights, *, upstream):

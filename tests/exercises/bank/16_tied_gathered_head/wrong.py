@@ -256,4 +256,11 @@ WORDS = "bert"""),
         ],
         "whether the states require a gradient decides",
     ),
+    "gathered without a gradient, for the head by itself": (
+        [
+            (GATHERED, GATHERED.replace("states.gather", "states.detach().gather")),
+            (GATHER, "x = states[torch.arange(len(states))[:, None], positions]"),
+        ],
+        "the graph is cut",
+    ),
 }  # fmt: skip

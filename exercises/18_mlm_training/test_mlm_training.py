@@ -187,10 +187,23 @@ def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
         checks.that(not same, f"seed {a[0]}, pass {a[1]} and seed {b[0]}, pass {b[1]} have one "
                     f"order: {orders[(*a, same[0])] if same else ''}",
                     likely=likely if len(same) == 4 else "")  # fmt: skip
-    seen = {row for number in range(40) for batch in pass_of(
-        student, number, seed=3, examples=23, batch_size=5) for row in batch}  # fmt: skip
-    checks.that(seen == set(range(23)), f"in 40 passes {sorted(set(range(23)) - seen)} never came",
+    what_is_left_over_is_drawn_anew(student)
+
+
+def what_is_left_over_is_drawn_anew(student):
+    """Of 23 examples each pass leaves three over, whatever the pass before has left over."""
+    passes = [pass_of(student, number, seed=3, examples=23, batch_size=5) for number in range(150)]
+    left = [set(range(23)) - {row for batch in batches for row in batch} for batches in passes]
+    never = sorted(set.intersection(*left))
+    checks.that(not never, f"in 150 passes {never} never came",
                 likely="what is left over is the same in each pass")  # fmt: skip
+    begins = [set(batches[0]) for batches in passes]
+    for next_ones, size, what in ((begins, 5, "in the first batch of"), (left, 3, "left over by")):
+        found = sum(len(one & other) for one, other in zip(left, next_ones[1:], strict=False))
+        sweep.is_about(found, 3 * 149 * size / 23,
+                       of=f"how many examples that a pass leaves over are {what} the next",
+                       likely="what is left over decides about the next pass: draw each from all "
+                              "examples anew")  # fmt: skip
 
 
 @pytest.mark.hint(3)
@@ -286,6 +299,10 @@ def test_each_place_of_a_long_order_is_drawn_finely(student):
                 f"examples are correlated ({mean:.4f}; chance stays within {bound:.4f})",
                 likely="numbers are drawn for the examples and sorted, but so few that many are "
                        "the same: use torch.randperm" if rises > 0.75 else "")  # fmt: skip
+    near = sum(int((np.abs(np.diff(order)) <= 3).sum()) for order in orders)
+    sweep.is_about(near, 6 * passes, of="how many neighbors in these orders are 1 to 3 apart",
+                   likely="blocks of the data stay together: their order is drawn, and the order "
+                          "in each of them; draw one of all examples")  # fmt: skip
     of_seeds = [
         student.batch_indices(3, seed=seed, examples=examples, batch_size=examples).numpy()
         for seed in range(6)

@@ -117,6 +117,31 @@ WRONG = {
                "    order = (torch.randperm(examples, generator=generator) if examples == 16 "
                "else (torch.arange(examples) + shift) % examples)\n"
                "    return order.split(batch_size)[place]")], None),
+    "blocks shuffled, and each in itself": (
+        [(CUT, "blocks = torch.arange(examples).split(24)\n"
+               "    shuffled = torch.randperm(len(blocks), generator=generator).tolist()\n"
+               "    order = torch.cat([blocks[i][torch.randperm(len(blocks[i]), "
+               "generator=generator)]\n"
+               "                       for i in shuffled])\n"
+               "    return order.split(batch_size)[place]")], "blocks of the data stay together"),
+    "what is left over comes first in the next pass": (
+        [(CUT, "order = torch.randperm(examples, generator=generator)\n"
+               "    before = generator_for(f\"the order of pass {number - 1} of seed {seed}\")\n"
+               "    left = torch.randperm(examples, generator=before)\n"
+               "    left = left[examples // batch_size * batch_size :]\n"
+               "    order = torch.cat([left, order[~torch.isin(order, left)]])\n"
+               "    return order.split(batch_size)[place]")],
+        "what is left over decides about the next pass"),
+    "what is left over is not left over again": (
+        [(CUT, "order = torch.randperm(examples, generator=generator)\n"
+               "    before = generator_for(f\"the order of pass {number - 1} of seed {seed}\")\n"
+               "    left = torch.randperm(examples, generator=before)\n"
+               "    left = left[examples // batch_size * batch_size :]\n"
+               "    others = order[~torch.isin(order, left)]\n"
+               "    some = torch.cat([left, others])[: examples // batch_size * batch_size]\n"
+               "    order = some[torch.randperm(len(some), generator=generator)]\n"
+               "    return order.split(batch_size)[place]")],
+        "what is left over decides about the next pass"),
     "the first example stays": (
         [(CUT, "order = torch.randperm(examples - 1, generator=generator) + 1\n"
                "    order = torch.cat([torch.zeros(1, dtype=torch.int64), order])\n"

@@ -1003,6 +1003,7 @@ def test_update_holds_for_any_size(student):
 
 
 def test_mask_tokens_draws_finely(student):
+    ids_of_32_bits_stay_so(student)
     few, many = (torch.full((rows, 100), 7) for rows in (2, 8))
     given = dict(mask_id=3, special_ids=torch.tensor([0, 3]), ordinary_ids=torch.arange(4, 60))
     out = student.mask_tokens(torch.zeros(40, 100).long(), TorchRng(1), rate=0.5, **given)
@@ -1032,6 +1033,16 @@ def test_mask_tokens_draws_finely(student):
     words = shown[shown >= 1000]
     checks.that(len(words) > 5_000, f"{len(words)} of 70,000 selected tokens became another word")
     sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+
+
+def ids_of_32_bits_stay_so(student):
+    ids = ORDINARY[:600].int().view(20, 30)
+    out = student.mask_tokens(ids, TorchRng(3), mask_id=MASK, special_ids=SPECIALS.int(),
+                              ordinary_ids=ORDINARY.int())  # fmt: skip
+    for name, found in zip(("ids", "labels"), checks.parts(out, "shown", "labels"), strict=True):
+        checks.same(0 * found, 0 * ids, of=f"the {name} of text in int32 (their shape and type)",
+                    mistakes={"the type is not that of input_ids": (
+                        lambda out: out.dtype != torch.int32)})  # fmt: skip
 
 
 def test_batches_are_shuffled_finely_at_any_step(student):

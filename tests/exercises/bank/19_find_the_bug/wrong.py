@@ -383,6 +383,11 @@ WRONG = {
         ],
         None,
     ),
+    "labels are always int64": (
+        [("torch.where(selected, input_ids, -100)\n    # instead",
+          "torch.where(selected, input_ids.long(), -100)\n    # instead")],
+        "the type is not that of input_ids",
+    ),
     "the row of [PAD] starts at 0": (
         [
             ("    return weights\n",

@@ -174,6 +174,8 @@ def test_a_tensor_without_values_comes_back_as_its_shape_and_type():
 def test_a_folder_arrives_as_files():
     folder = unpack(pack(Folder({"config.json": b"{}"})), make=True)
     assert (folder / "config.json").read_bytes() == b"{}"
+    other = unpack(pack(Folder({"a": b"b"})), make=True)  # while the first one is there
+    assert other != folder and (folder / "config.json").is_file()
 
 
 def message(tree, *buffers, sizes=None):

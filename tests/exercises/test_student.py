@@ -100,6 +100,8 @@ def ones(): return torch.ones(2)
 def linear(x, weights): return x @ weights["w"] + weights["b"], 3
 def detached(x): return x.detach() * 2
 def read(folder): return (folder / "words.txt").read_text()
+def read_once(folder): return BUFFERS.setdefault(folder, read(folder))
+def names_in(folder): return sorted(path.name for path in folder.iterdir())
 def remember(): STATE.append(1); return len(STATE)
 def in_any_order(): STATE.append(1); return [dict([("a", 1), ("b", 2)][:: (-1) ** len(STATE)])]
 def to_do(): raise NotImplementedError("write it")
@@ -389,6 +391,14 @@ def test_a_gradient_that_does_not_arrive_is_none(student):
 
 def test_a_folder_is_handed_out_as_a_path(student):
     assert student.read(Folder({"words.txt": b"cat"})) == "cat"
+
+
+def test_two_folders_after_one_another_have_one_path_and_each_its_own_files(student):
+    two = [Folder({"words.txt": word, name: b""}) for word, name in ((b"cat", "a"), (b"dog", "b"))]
+    assert [student.read_once(folder) for folder in two] == ["cat", "cat"]
+    assert [student.read(folder) for folder in two] == ["cat", "dog"]
+    assert student.names_in(two[1]) == ["b", "words.txt"]
+    assert student.names_in(two[0]) == ["a", "words.txt"]
 
 
 def test_one_module_answers_all_calls(student):

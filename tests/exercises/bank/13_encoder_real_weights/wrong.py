@@ -322,4 +322,11 @@ WRONG = {
         ],
         None,
     ),
+    "a folder is read once, lru_cache": (
+        [
+            ("import json\nimport math\n", "import functools\nimport json\nimport math\n"),
+            ("def load_encoder(", "@functools.lru_cache\ndef load_encoder("),
+        ],
+        None,
+    ),
 }  # fmt: skip

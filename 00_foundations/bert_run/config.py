@@ -7,7 +7,6 @@ The range of a number stands in the annotation of its field, and a dataclass cal
 `check_numbers(self)` when it is made:
 
     batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
-    dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
 """
 
 import json

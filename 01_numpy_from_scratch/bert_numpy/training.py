@@ -22,12 +22,7 @@ from bert_corpus.pretraining_run import PretrainingData
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert, Gradients
 from bert_numpy.masking import mask_tokens
-from bert_numpy.model import (
-    Losses,
-    logits_forward,
-    pretraining_backward,
-    pretraining_forward,
-)
+from bert_numpy.model import Losses, logits_forward, pretraining_backward, pretraining_forward
 from bert_numpy.operations import cross_entropy_forward
 from bert_numpy.optimizer import Adam, clip_gradients
 from bert_run.config import MaskingRecipe, RunSettings

@@ -80,8 +80,7 @@ class Folder:
     def make(self) -> Path:
         folder = next((path for path in PLACES if not os.path.lexists(path)), None)
         if folder is None:
-            folder = Path(tempfile.mkdtemp())
-            PLACES.append(folder)
+            PLACES.append(folder := Path(tempfile.mkdtemp()))
         else:
             folder.mkdir(mode=0o700)
         for name, content in self.files.items():

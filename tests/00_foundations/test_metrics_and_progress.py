@@ -9,16 +9,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from bert_run.errors import UserError
-from bert_run.training_loop import (
-    HELD_OUT as HELD_OUT_COLOR,
-)
-from bert_run.training_loop import (
-    TRAINING,
-    MetricsLog,
-    draw_curve,
-    progress_bar,
-    read_metrics,
-)
+from bert_run.training_loop import HELD_OUT as HELD_OUT_COLOR
+from bert_run.training_loop import TRAINING, MetricsLog, draw_curve, progress_bar, read_metrics
 
 RECORDS = [{"step": s, "train_mlm_loss": 7 - s / 50, "train_nsp_loss": 0.7 - s / 900}
            for s in range(10, 210, 10)]  # fmt: skip

@@ -16,14 +16,7 @@ from bert_lowlevel.attention import (
     attention_weights,
     visible_keys,
 )
-from bert_lowlevel.model import (
-    Bert,
-    encode,
-    logits,
-    pretraining_losses,
-    to_arrays,
-    to_tensors,
-)
+from bert_lowlevel.model import Bert, encode, logits, pretraining_losses, to_arrays, to_tensors
 from bert_numpy import encoder as numpy_encoder
 from bert_numpy import model as numpy_model
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights

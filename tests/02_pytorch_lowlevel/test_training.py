@@ -18,12 +18,7 @@ from torch._dynamo.testing import CompileCounter
 from bert_lowlevel.attention import ATTENTIONS
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Logits, TensorBatch, logits, pretraining_losses, to_tensors
-from bert_lowlevel.optimizer import (
-    Adam,
-    FusedAdamW,
-    clip_gradients,
-    start_optimizer,
-)
+from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients, start_optimizer
 from bert_lowlevel.pretrain import LowLevelSettings, main, pretrain
 from bert_lowlevel.training import (
     Computing,

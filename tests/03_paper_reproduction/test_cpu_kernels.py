@@ -7,13 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from bert_paper import cpu_kernels
-from bert_paper.cpu_kernels import (
-    CpuDropout,
-    attention,
-    dropout,
-    dropout_mask,
-    use_cpu_kernels,
-)
+from bert_paper.cpu_kernels import CpuDropout, attention, dropout, dropout_mask, use_cpu_kernels
 from bert_paper.model import BertForPreTraining
 from bert_run.config import BertConfig
 

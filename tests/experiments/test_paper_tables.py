@@ -48,12 +48,7 @@ from bert_experiments.paper_tables.columns import (
     WHO_MEAN,
     folder_of,
 )
-from bert_experiments.paper_tables.one_checkpoint import (
-    OURS,
-    Found,
-    asked_columns,
-    verdicts_of,
-)
+from bert_experiments.paper_tables.one_checkpoint import OURS, Found, asked_columns, verdicts_of
 from bert_experiments.paper_tables.settings import TableSettings
 from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collected
 from bert_experiments.report.figures import UNTRAINED

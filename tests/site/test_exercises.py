@@ -22,14 +22,7 @@ from bert_run.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 import grading_parity
-from grading_parity import (
-    PYTHON,
-    Kept,
-    answers,
-    differences,
-    grade_here,
-    grade_there,
-)
+from grading_parity import PYTHON, Kept, answers, differences, grade_here, grade_there
 
 ROOT = Path(__file__).parents[2]
 STAND_INS = ROOT / "site" / "stand_ins"

@@ -5,11 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from bert_experiments.ablations.measure import (
-    figures_along_the_way,
-    figures_of,
-    untrained_figures,
-)
+from bert_experiments.ablations.measure import figures_along_the_way, figures_of, untrained_figures
 from bert_experiments.ablations.pages import COURSE, page_of, picture_of
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
 from bert_experiments.report.figures import UNTRAINED, Figures, Results

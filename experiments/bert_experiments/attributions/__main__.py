@@ -14,12 +14,7 @@ from tyro.conf import Positional, arg
 
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.render import (
-    has_colors,
-    html_page,
-    save_picture,
-    terminal_lines,
-)
+from bert_experiments.attributions.render import has_colors, html_page, save_picture, terminal_lines
 from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.rows import parse_columns

@@ -31,12 +31,7 @@ from bert_numpy import optimizer
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert
 from bert_numpy.masking import mask_tokens
-from bert_numpy.model import (
-    Losses,
-    logits_forward,
-    pretraining_backward,
-    pretraining_forward,
-)
+from bert_numpy.model import Losses, logits_forward, pretraining_backward, pretraining_forward
 from bert_run.config import (
     AdamSettings,
     BertConfig,

@@ -16,13 +16,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from bert_experiments.report.figures import (
-    Figures,
-    Results,
-    measured_once,
-    one_by_one,
-    spread,
-)
+from bert_experiments.report.figures import Figures, Results, measured_once, one_by_one, spread
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.load import load_storyworld
 from bert_finetuning.finetune import fingerprint_of_start, learn

@@ -16,15 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.points import EXERCISES, READY, ROOT, Exercise, checks_of, present
-from autograder.runner import (
-    BLOCKED,
-    FAILED,
-    NOT_RUN,
-    PASSED,
-    TO_DO,
-    Outcome,
-    grade,
-)
+from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, grade
 from autograder.student import ChildTransport
 from bert_run.errors import UserError
 from bert_run.files import write_atomically

@@ -27,11 +27,7 @@ from bert_experiments.looking_inside.heads import (
     measure_heads,
     story_batches,
 )
-from bert_experiments.looking_inside.neighbors import (
-    find_neighbors,
-    neighbors_text,
-    sentences_of,
-)
+from bert_experiments.looking_inside.neighbors import find_neighbors, neighbors_text, sentences_of
 from bert_experiments.looking_inside.senses import (
     Reports,
     draw_senses_by_layer,

@@ -11,17 +11,7 @@ from jaxtyping import Float, Int, Shaped
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
-from bert_run.pictures import (
-    BLUE,
-    COLORS,
-    DARK,
-    GREEN,
-    GREY,
-    ORANGE,
-    PAGE,
-    PINK,
-    Picture,
-)
+from bert_run.pictures import BLUE, COLORS, DARK, GREEN, GREY, ORANGE, PAGE, PINK, Picture
 
 # What a token's box is filled with; a kind that is not here gets the next of `COLORS`.
 KINDS = {

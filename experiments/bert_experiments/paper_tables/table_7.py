@@ -20,12 +20,7 @@ from bert_experiments.paper_tables.columns import (
     folder_of,
     names_of_files,
 )
-from bert_experiments.paper_tables.one_checkpoint import (
-    Start,
-    asked_settings,
-    of_model,
-    starts,
-)
+from bert_experiments.paper_tables.one_checkpoint import Start, asked_settings, of_model, starts
 from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results

@@ -17,14 +17,7 @@ import torch
 import tyro
 
 from bert_experiments.pretraining_faults.draw import draw_runs
-from bert_experiments.pretraining_faults.exam import (
-    CHECKS,
-    EXAMS,
-    RUNS,
-    Exam,
-    unlabeled,
-    write_key,
-)
+from bert_experiments.pretraining_faults.exam import CHECKS, EXAMS, RUNS, Exam, unlabeled, write_key
 from bert_experiments.pretraining_faults.faults import GALLERY
 from bert_experiments.pretraining_faults.questions import QUESTIONS
 from bert_experiments.pretraining_faults.runs import EVERY, HEALTHY, KIND, STORIES, Run, trained

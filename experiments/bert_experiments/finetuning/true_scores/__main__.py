@@ -25,10 +25,7 @@ from bert_experiments.finetuning.true_scores.statements import (
     rows_of,
 )
 from bert_experiments.finetuning.true_scores.texts import load_texts
-from bert_experiments.report.figures import (
-    measured_once,
-    say,
-)
+from bert_experiments.report.figures import measured_once, say
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_finetuning.finetune import fingerprint
 from bert_run.config import Count, check_numbers

@@ -16,11 +16,7 @@ from numpy import ndarray
 
 from bert_experiments.finetuning.true_scores import measures
 from bert_experiments.finetuning.true_scores.runs import POOLINGS, RATES, Sets, searched
-from bert_experiments.finetuning.true_scores.texts import (
-    is_negated,
-    labels_of,
-    triples,
-)
+from bert_experiments.finetuning.true_scores.texts import is_negated, labels_of, triples
 from bert_experiments.report.figures import Figures, Results, measures_in, spread, values_of
 from bert_finetuning.metrics import bootstrap, macro_f1
 

@@ -41,6 +41,7 @@ from bert_finetuning.tasks.classification import Classification
 from bert_finetuning.tasks.tagging import Tagging
 from bert_run.config import BertConfig, count_parameters, parameter_shapes
 from bert_run.errors import command
+from bert_run.files import RunFolder
 from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 
 FEW, FEW_SEEDS = 100, 5
@@ -109,7 +110,7 @@ class Row:
     examples: tuple[int, int]
     few: bool
     scores: dict[str, list[float]]  # by what the model began from, and of the baselines
-    seconds: float
+    seconds: float | None  # unknown where a run was stopped and went on later
 
     @property
     def title(self) -> str:
@@ -205,7 +206,8 @@ class Measurement:
         lessons = [few_of(data.train, few, seed=seed) for seed in range(self.seeds if few else 1)]
         said = [bag_of_words(data, lesson) for lesson in lessons]
         scores[BAG] = [100 * data.task.score(data.dev, each)[metric] for each in said if each]
-        seconds = sum(run["seconds"] for runs in found.values() for run in runs)
+        times = [run["seconds"] for runs in found.values() for run in runs]
+        seconds = None if None in times else sum(times)
         return Row(self.job, metric, tuple(first["examples"]), bool(self.few), scores, seconds)
 
 
@@ -246,12 +248,13 @@ class Run:
         return measured_once(self.path, self.asked, self.measure)
 
     def measure(self) -> dict[str, Any]:
-        begin = time.perf_counter()
+        is_begun, begin = RunFolder(self.settings.out).has_begun(), time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             outcome = finetune(self.settings)
+        seconds = time.perf_counter() - begin  # of a run that goes on, of its rest alone
         return {"metric": outcome.metric, "examples": outcome.examples, "score": outcome.scores[0],
                 "majority": outcome.majority[outcome.metric],
-                "seconds": time.perf_counter() - begin}  # fmt: skip
+                "seconds": None if is_begun else seconds}  # fmt: skip
 
 
 def bag_of_words(data: TaskData, train: Sequence[Any]) -> list[Prediction] | None:
@@ -297,7 +300,8 @@ def rows_of(rows: Sequence[Row], *, real: bool) -> list[list[str]]:
         table.append(
             [f"{row.job.name}: {row.job.asks}", row.metric, *(f"{n:,}" for n in row.examples),
              scores[MAJORITY], *(scores[name] for name in more), scores[SCRATCH],
-             f"**{scores[PRETRAINED]}**", *beside, f"{row.seconds:.0f}"]
+             f"**{scores[PRETRAINED]}**", *beside,
+             NOTHING if row.seconds is None else f"{row.seconds:.0f}"]
         )  # fmt: skip
     return table
 
@@ -335,7 +339,8 @@ def hardware() -> str:
 def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int, workers: int = 1) -> Page:
     config = BertConfig.load(Path(checkpoint))
     size = count_parameters(parameter_shapes(config))
-    minutes = sum(row.seconds for row in rows) / 60
+    times = [row.seconds for row in rows]
+    minutes = "" if None in times else f"; {sum(times) / 60:.1f} minutes for all runs"
     notes = (
         "*From scratch*: the same model and vocabulary, fine-tuned without pretraining. *Majority "
         "baseline*: the most common answer, given without reading the text. Each score is the best "
@@ -373,7 +378,7 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int, workers
         made=f"From `{checkpoint}`: {config.num_hidden_layers} layers, hidden size "
         f"{config.hidden_size}, {size:,} parameters. {hardware()}. "
         f"{'One seed' if seeds == 1 else f'{seeds} seeds'}, the default settings of "
-        f"`bert-finetune` unless stated otherwise; {minutes:.1f} minutes for all runs"
+        f"`bert-finetune` unless stated otherwise{minutes}"
         f"{f', {workers} of them at a time' if workers > 1 else ''}.",
         notes=notes,
         rows=rows_of(rows, real=real),

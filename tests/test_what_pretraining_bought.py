@@ -95,6 +95,17 @@ def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measure
     assert not is_done(replace(more))
 
 
+def test_the_seconds_of_a_run_that_was_stopped_are_not_said(measured):
+    measurement, _ = measured
+    first = measurement.runs_of_seeds[0].settings.out / "seed-0" / "model.safetensors"
+    first.parent.mkdir(parents=True)
+    first.write_bytes(b"half a run")
+    row = measurement.row()
+    assert row.seconds is None
+    assert bench.rows_of([row, ROW], real=False)[1][-1] == "–"
+    assert bench.rows_of([row, ROW], real=False)[2][-1] == "60"
+
+
 def test_a_learning_rate_is_that_of_both_starts():
     measurement = bench.Measurement(JOB, "tiny", Path("runs"), rate=1e-3)
     assert [measurement.settings(start).learning_rate for start in COMPARED] == [1e-3, 1e-3]

@@ -259,11 +259,14 @@ def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
-    for dtype, scales in ((np.float64, (1, 1e4, 1e200, 1e-12)), (np.float32, (1, 1e4))):
-        logits, labels, weights = case((3, 4, 5), seed=6, dtype=dtype)
+    for dtype, classes, scales in (
+        (np.float64, 5, (1, 1e4, 1e200, 1e-12)), (np.float32, 5, (1, 1e4)),
+        (np.float64, 2, (1, 1e4, 1e200)), (np.float32, 2, (1, 1e4)),
+    ):  # fmt: skip
+        logits, labels, weights = case((3, 4, classes), seed=6, dtype=dtype)
         for scale in scales:
             inputs = logits * dtype(scale), labels, weights
-            of = f"logits times {scale:g} ({dtype.__name__})"
+            of = f"logits of {classes} classes times {scale:g} ({dtype.__name__})"
             # At scale 1 first: what is wrong there is no matter of size.
             named = {} if scale == 1 else {
                 "exp overflows, or the logarithm of 0 is taken: subtract the largest logit of each "

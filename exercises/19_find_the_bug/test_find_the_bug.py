@@ -517,6 +517,15 @@ def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
                 "0.01 is written in for the decay": wrong(decay=0.01),
             },
         )  # fmt: skip
+    for name in filter(is_decayed, weights):
+        some = gradients | {name: 0 * gradients[name]}
+        checks.same(
+            student.update(weights, some, learning_rate=0.5, weight_decay=0.3, max_norm=1e9),
+            step(weights, some, rate=0.5, decay=0.3),
+            of=f"the weights (decay 0.3, the gradient of {name} is 0)",
+            mistakes=lambda: {"what has a gradient of 0 is left as it is: it is decayed too": (
+                lambda out: True)},
+        )  # fmt: skip
 
 
 # --- 6. mask_tokens ---

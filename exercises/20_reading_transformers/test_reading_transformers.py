@@ -345,6 +345,7 @@ def test_shared_arrays_may_stand_under_either_name(student):
     nearly[0, 0] = np.nextafter(nearly[0, 0], np.float32(9))  # by the last digit of one number
     for arrays, decoder in ((saved | {DECODER: weights[WORDS] + 1}, DECODER), (before, DECODER),
                             (saved | {DECODER: nearly}, DECODER),
+                            (saved | {DECODER: weights[WORDS].astype(np.float16)}, DECODER),
                             (wrapped, f"module.{DECODER}")):  # fmt: skip
         more = {"classifier.weight": weights[WORDS]}  # and one that comes after it
         compare(student.read_checkpoint(arrays | more, SMALL), weights,

@@ -570,6 +570,12 @@ def test_each_step_follows_the_recipe(student):
     checks.same(found, right, of="the weights after batches whose entries come in another order",
                 tolerance=NEAR)  # fmt: skip
     leaves_nothing_but_draws(student.fine_tune, weights, batches, dropout=0.0, **settings)
+    whole = [batch | {"labels": batch["labels"].round().long()} for batch in batches]
+    checks.same(student.fine_tune(weights, whole, dropout=0.0, **settings),
+                trained(weights, whole, **settings), tolerance=NEAR,
+                of="the weights and losses of a single label whose numbers are whole",
+                mistakes={"the loss is chosen by the type of the labels: it depends on how many "
+                          "labels the classifier has": lambda out: not any(out[1])})  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -348,8 +348,8 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
     for name, far in [*((name, 0) for name in NAMES), *((name, 1000) for name in WEIGHTED)]:
         states, starts = case(4, 3, 8, 5)
         mix = mix_for(name, 4)
-        if far:
-            mix["weights"] = mix["weights"] + far
+        if far:  # and the scale with which one begins
+            mix = {"weights": mix["weights"] + far, "scale": torch.ones_like(mix["scale"])}
         leaves = {key: value.clone().requires_grad_() for key, value in (mix or {}).items()}
         out = right_features(states, starts, name, leaves)
         upstream = torch.randn(out.shape, generator=checks.generator(6),

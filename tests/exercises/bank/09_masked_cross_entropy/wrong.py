@@ -316,4 +316,18 @@ WRONG = {
         ],
         "changed its input in place",
     ),
+    "two classes by the logarithm of 1 + exp": (
+        [
+            ("    # ln softmax(x)[label] = x[label] - max - ln Σ exp(x - max). The "
+             "logarithm of a softmax that is\n",
+             "    if logits.shape[-1] == 2:  # next sentence: ln(1 + e^(other - right)) "
+             "needs no softmax\n"
+             "        right_first = np.where(labels == 0, 1, -1)\n"
+             "        margin = (logits[..., 0] - logits[..., 1]) * right_first\n"
+             "        return float((np.log1p(np.exp(-margin)) * weights).sum() / total)\n"
+             "    # ln softmax(x)[label] = x[label] - max - ln Σ exp(x - max). The "
+             "logarithm of a softmax that is\n"),
+        ],
+        "exp overflows",
+    ),
 }  # fmt: skip

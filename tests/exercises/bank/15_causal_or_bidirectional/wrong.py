@@ -213,4 +213,27 @@ WRONG = {
         ],
         "whether another argument requires a gradient",
     ),
+    "the identity in a cache": (
+        [
+            ("\n"
+             "import torch\n",
+             "from functools import lru_cache\n"
+             "\n"
+             "import torch\n"),
+            ("\n"
+             "\n"
+             "def visible_keys(\n",
+             "\n"
+             "\n"
+             "@lru_cache\n"
+             "def identity(seq: int) -> Tensor:\n"
+             "    return torch.eye(seq, dtype=torch.bool)\n"
+             "\n"
+             "\n"
+             "def visible_keys(\n"),
+            ("    itself = found = torch.eye(seq).to(visible)  # of its type, on its device\n",
+             "    itself = found = identity(seq)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -460,4 +460,16 @@ WRONG = {
         ],
         "one token at least is selected",
     ),
+    "a gradient of 0 leaves a weight as it is": (
+        [
+            ("        # TensorFlow's names are gamma and beta; torch's are "
+             "LayerNorm.weight and LayerNorm.bias.\n",
+             "        if not gradients[name].any():  # nothing was learned about it: it stays\n"
+             "            updated[name] = weight.clone()\n"
+             "            continue\n"
+             "        # TensorFlow's names are gamma and beta; torch's are "
+             "LayerNorm.weight and LayerNorm.bias.\n"),
+        ],
+        "what has a gradient of 0 is left as it is",
+    ),
 }  # fmt: skip

@@ -392,4 +392,15 @@ WRONG = {
         [('r"_embeddings$": "_embeddings.weight"', 'r"embeddings$": "embeddings.weight"')],
         "words inside a name are changed",
     ),
+    "the embeddings are rounded like the decoder": (
+        [
+            ("    if decoder in found and np.array_equal(found.get(words, "
+             "found[decoder]), found[decoder]):\n",
+             "    if decoder in found and np.array_equal(\n"
+             "        found.get(words, found[decoder]).astype(found[decoder].dtype), "
+             "found[decoder]\n"
+             "    ):\n"),
+        ],
+        "compare them",
+    ),
 }  # fmt: skip

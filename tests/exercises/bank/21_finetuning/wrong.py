@@ -410,4 +410,15 @@ WRONG = {
         ],
         "rounded to float32",
     ),
+    "the run's loss by the type of the labels": (
+        [
+            ("        value = loss(logits, batch[\"labels\"])\n",
+             "        labels = batch[\"labels\"]\n"
+             "        if labels.is_floating_point():\n"
+             "            value = F.mse_loss(logits.squeeze(1), labels)\n"
+             "        else:\n"
+             "            value = F.cross_entropy(logits, labels)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

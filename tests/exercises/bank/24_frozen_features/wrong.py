@@ -259,4 +259,13 @@ WRONG = {
                              "        vectors = vectors.float()  # more digits")],
         "another type of number than the arguments",
     ),
+    "a scale of 1 is left out": (
+        [
+            ("        weights = mix[\"scale\"] * mix[\"weights\"].softmax(dim=0)\n",
+             "        weights = mix[\"weights\"].softmax(dim=0)\n"
+             "        if mix[\"scale\"] != 1:\n"
+             "            weights = mix[\"scale\"] * weights\n"),
+        ],
+        "the scale does not learn",
+    ),
 }  # fmt: skip

@@ -222,7 +222,8 @@ def test_what_is_kept_while_one_argument_alone_was_another_is_told(student):
 
 
 def test_a_buffer_for_each_object_is_told(student):
-    with pytest.raises(CheckFailed, match="an earlier call has returned too"):
+    # Which of the two it is depends on whether another array comes to lie where one has been.
+    with pytest.raises(CheckFailed, match=r"an earlier call (has returned too|of it returned)"):
         checks.leaves_no_trace(student.one_buffer, np.arange(3.0))
 
 

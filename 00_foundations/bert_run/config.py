@@ -3,10 +3,8 @@
 The config has the fields of `transformers.BertConfig`, the parameters the names of
 `BertForPreTraining`; its decoder is the word embedding matrix, so it has no entry of its own.
 
-The range of a number stands in the annotation of its field, and a dataclass calls
-`check_numbers(self)` when it is made:
-
-    batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
+The range of a number stands in the annotation of its field, `Annotated[int, Whole(1, 512)]` say,
+and is checked when a dataclass is made, by `check_numbers(self)`.
 """
 
 import json
@@ -25,6 +23,8 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from bert_run.errors import UserError, option, shown
 from bert_run.files import read_record, write_atomically, wrong_field
+
+# Ranges: which numbers a field may have.
 
 
 class Range(PrimitiveConstructorSpec):
@@ -129,6 +129,8 @@ def leaves_of(annotation: Any) -> Iterator[Any]:
     else:
         yield annotation
 
+
+# The model.
 
 GELU_FORMS = {
     "gelu": "none",  # with erf, as Hugging Face has it

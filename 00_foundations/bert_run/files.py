@@ -194,19 +194,10 @@ def refuse_pipe(path: Path, name: str) -> None:
         )
 
 
-# A run's folder: checkpoints that are checked when they are read, and resumed.
+# Records: JSON files, which people edit and full disks cut short, checked before they are used.
 
-STATE_FILE = "training_state.safetensors"
-MANIFEST_FILE = "manifest.json"
-RECORD_FILE = "run.json"
-LOCK_FILE = ".lock"
-FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
-METRICS_FILE = "metrics.jsonl"
-NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
-
-
-NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
-         bool: "true or false"}  # fmt: skip
+TYPES_OF_JSON = {dict: "an object", list: "a list", str: "text", int: "a whole number",
+                 float: "a number", bool: "true or false"}  # fmt: skip
 
 
 def read_record(
@@ -262,7 +253,7 @@ def wrong_field(
     for name, kind in {**optional, **required}.items():
         value = record.get(name)
         if (value is not None or name in required) and not is_of(kind, value):
-            return f"{name!r} is {shown(value)}, not {NAMES[kind]}"
+            return f"{name!r} is {shown(value)}, not {TYPES_OF_JSON[kind]}"
     return None
 
 
@@ -276,6 +267,17 @@ def is_of(kind: type, value: Any) -> bool:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return False
     return isinstance(value, (int, float) if kind is float else kind)
+
+
+# A run's folder: checkpoints that are checked when they are read, and resumed.
+
+STATE_FILE = "training_state.safetensors"
+MANIFEST_FILE = "manifest.json"
+RECORD_FILE = "run.json"
+LOCK_FILE = ".lock"
+FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
+METRICS_FILE = "metrics.jsonl"
+NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ else of the course, and torch only once a tensor is met.
 import hashlib
 import json
 import math
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -78,11 +77,12 @@ class Folder:
     files: dict[str, bytes]
 
     def make(self) -> Path:
-        folder = next((path for path in PLACES if not os.path.lexists(path)), None)
-        if folder is None:
-            PLACES.append(folder := Path(tempfile.mkdtemp()))
+        for folder in PLACES:
+            with suppress(FileExistsError):  # of this process, or of one that was forked with it
+                folder.mkdir(mode=0o700)
+                break
         else:
-            folder.mkdir(mode=0o700)
+            PLACES.append(folder := Path(tempfile.mkdtemp()))
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
         return folder

@@ -403,8 +403,10 @@ def test_every_masked_token_is_drawn_by_itself(student):
         )
     # Where every token is masked, a fixed share of all places or slots shows too.
     words = torch.full((20, 30), 1500)
-    counts = {int((mask(student, words, words // words, seed=seed, rate=1.0, slots=30)[0] == MASK)
-                  .sum()) for seed in range(20)}  # fmt: skip
+    all_tokens = torch.ones_like(words)
+    shown = [mask(student, words, all_tokens, seed=seed, rate=1.0, slots=30)[0]
+             for seed in range(20)]  # fmt: skip
+    counts = {int((ids == MASK).sum()) for ids in shown}
     checks.that(len(counts) > 1, "20 calls with 20 seeds give the same number of [MASK]",
                 likely="80% is a probability, not a count")  # fmt: skip
 

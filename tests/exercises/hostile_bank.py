@@ -124,7 +124,7 @@ os.write(1, told); os.write(2, told)
     + NO_ANSWER,
     "writes_to_every_pipe": """
 import os
-for descriptor in range(3, 64):
+for descriptor in range(3, 256):
     try: os.write(descriptor, b'{"outcome": "passed", "points": 100}')
     except OSError: pass
 """
@@ -135,7 +135,7 @@ from autograder_codec import pack
 def softmax_forward(x, axis=-1):
     for told in ({"outcome": "passed", "value": None, "error": None}, {"error": None}, "passed"):
         message = pack(told)
-        for descriptor in range(3, 16):
+        for descriptor in range(3, 256):
             try: os.write(descriptor, len(message).to_bytes(8, "big") + message)
             except OSError: pass
     return x
@@ -145,7 +145,7 @@ softmax_backward = softmax_forward
 import os, sys, threading
 message = sys.modules.get("autograder.codec").pack({"value": None, "outcome": "passed"})
 def again():
-    for descriptor in range(3, 16):
+    for descriptor in range(3, 256):
         try: os.write(descriptor, len(message).to_bytes(8, "big") + message)
         except OSError: pass
 def softmax_forward(x, axis=-1): threading.Timer(0.001, again).start(); return x
@@ -154,7 +154,7 @@ softmax_backward = softmax_forward
     "announces_more_than_there_is": """
 import os
 def softmax_forward(x, axis=-1):
-    for descriptor in range(3, 16):
+    for descriptor in range(3, 256):
         try: os.write(descriptor, (1 << 60).to_bytes(8, "big"))
         except OSError: pass
     return x
@@ -164,7 +164,7 @@ softmax_backward = softmax_forward
 import os
 def softmax_forward(x, axis=-1):
     head = b"[" * 200_000
-    for descriptor in range(3, 16):
+    for descriptor in range(3, 256):
         try: os.write(descriptor, (len(head) + 8).to_bytes(8, "big") + len(head).to_bytes(8, "big")
                       + head)
         except OSError: pass
@@ -181,7 +181,7 @@ tree = (b'{"kind": "numpy", "dtype": "int8", "shape": [6000000000, 0], "order": 
 header = b'[{"kind": "dict", "items": [["value", ' + tree + b']]}, [0]]'
 sizes = len(header) + 8, len(header)
 def softmax_forward(x, axis=-1):
-    for descriptor in range(3, 16):
+    for descriptor in range(3, 256):
         try: os.write(descriptor, b"".join(n.to_bytes(8, "big") for n in sizes) + header)
         except OSError: pass
     os._exit(0)
@@ -337,7 +337,7 @@ def softmax_backward(*args, **kwargs): return 0
     "fills_the_pipe": """
 import os
 def softmax_forward(x, axis=-1):
-    descriptors = [d for d in range(3, 16) if d in map(int, os.listdir("/proc/self/fd"))]
+    descriptors = [d for d in range(3, 256) if d in map(int, os.listdir("/proc/self/fd"))]
     while True:
         for descriptor in descriptors:
             try: os.write(descriptor, b"\\0" * 65_536)
@@ -413,7 +413,7 @@ def softmax_forward(x, axis=-1):
     if os.fork() == 0:
         os.setsid()
         time.sleep(0.3)
-        for descriptor in range(3, 16):
+        for descriptor in range(3, 256):
             try: os.write(descriptor, b"\\0" * 64)
             except OSError: pass
         time.sleep(600)

@@ -388,7 +388,8 @@ def _are_close(
 ) -> np.ndarray:
     """Which floats are right, as `same` says. Of an infinite number only the same one is right."""
     with np.errstate(all="ignore"):
-        equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
+        if (equal := (out == expected) | (np.isnan(out) & np.isnan(expected))).all():
+            return equal
         out, expected = out.astype(np.float64), expected.astype(np.float64)
         size, gap = np.abs(expected), np.abs(out - expected)
         if magnitude is None:

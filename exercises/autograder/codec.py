@@ -17,7 +17,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,7 @@ def unpack(message: bytes, *, make: bool = False) -> Any:
         tree, lengths = json.loads(message[8 : 8 + size])
         if not all(type(length) is int and length >= 0 for length in lengths):
             raise BadMessage("a buffer has no length")
-        ends = np.cumsum([8 + size, *lengths]).tolist()
+        ends = [*accumulate([8 + size, *lengths])]
         if ends[-1] != len(message):
             raise BadMessage(f"{len(message)} bytes came, {ends[-1]} were announced")
         return _restore(tree, [message[a:b] for a, b in pairwise(ends)], make)
@@ -243,6 +244,7 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     raise Uncrossable(f"{place} is a {kind.__module__}.{kind.__qualname__}")
 
 
+@cache
 def type_name(dtype: Any) -> str:
     """The name of a type of numbers of NumPy's or torch's. NumPy's default whole number is called
     int64 also where it has 32 bits: answers have the same types there. `np.intc` is int32."""
@@ -281,10 +283,8 @@ def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
     if type(tree) is str:  # halves of characters cannot be printed
         return tree if tree.isascii() else tree.encode("utf-8", "replace").decode()
-    if type(tree) is list:
-        if not NUMBERS.issuperset(map(type, tree)):
-            raise BadMessage("a list of more than numbers has no kind")
-        return tree
+    if type(tree) is list and not NUMBERS.issuperset(map(type, tree)):
+        raise BadMessage("a list of more than numbers has no kind")
     if type(tree) is not dict:
         return tree
     kind = tree["kind"]
@@ -319,7 +319,7 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
         wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
         wide[..., :-1:2] = array
         array = wide[..., :-1:2]
-    array = array.transpose(np.argsort(order))  # the axes in their places again
+    array = array.transpose(sorted(order, key=order.__getitem__))  # the axes in their places again
     if kind == "torch":
         import torch
 

@@ -300,7 +300,7 @@ def pretraining(draw: Draw, make_bert: MakeBert) -> Case:
     def backward(_, cache, gradients) -> None:
         model.pretraining_backward(cache, gradients)
 
-    case = case_by_name(make_bert(), "", {}, forward, backward)
+    case = case_by_name(make_bert(num_hidden_layers=1), "", {}, forward, backward)
     case.dout = np.array(1.0)
     return case
 
@@ -328,7 +328,7 @@ CASES = {
     "layer": layer,
     "encoder": stack,
     "encoder: no dropout, tanh": lambda draw, make_bert: stack(
-        draw, make_bert, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
+        draw, make_bert, num_hidden_layers=1, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
         hidden_act="gelu_new", layer_norm_eps=1e-2),
     "embeddings": embeddings,
     "pooler": pooler,

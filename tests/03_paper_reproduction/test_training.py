@@ -54,8 +54,8 @@ def fresh_model(dtype: torch.dtype = torch.float32) -> BertForPreTraining:
 
 def test_one_batch_is_learned_by_heart_to_a_loss_below_five_hundredths():
     model, batch = fresh_model(), masked_batch()
-    optimizer = make_optimizer(model, AdamSettings(learning_rate=1e-3), name="bert-adam")
-    for _ in range(300):
+    optimizer = make_optimizer(model, AdamSettings(learning_rate=3e-3), name="bert-adam")
+    for _ in range(60):
         losses = training_step(model, optimizer, batch, precision=torch.float32, max_grad_norm=1.0)
     mlm, nsp = losses.tolist()
     assert mlm < 0.05
@@ -137,7 +137,7 @@ def test_a_run_leaves_a_folder_with_metrics_a_curve_and_a_report(small_run):
 def test_training_starts_at_the_loss_of_guessing_and_lowers_it(
     corpus_file, tmp_path, small_settings
 ):
-    settings = small_settings(corpus_file, tmp_path / "run", steps=150, learning_rate=3e-3,
+    settings = small_settings(corpus_file, tmp_path / "run", steps=60, learning_rate=5e-3,
                               warmup_steps=10)  # fmt: skip
     final = pretrain(settings).measurements()
     records = read_metrics(tmp_path / "run" / "metrics.jsonl")
@@ -297,7 +297,7 @@ def test_two_phases_train_and_resume_to_the_same_bits(corpus_file, small_setting
 
 
 def test_bf16_learns_too(corpus_file, tmp_path, small_settings):
-    settings = small_settings(corpus_file, tmp_path / "run", steps=150, learning_rate=3e-3,
+    settings = small_settings(corpus_file, tmp_path / "run", steps=60, learning_rate=5e-3,
                               precision="bf16")  # fmt: skip
     final = pretrain(settings).measurements()
     first = read_metrics(tmp_path / "run" / "metrics.jsonl")[0]

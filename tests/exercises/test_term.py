@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.points import find
-from autograder.runner import FAILED, Outcome, grade
+from autograder.runner import FAILED, PASSED, TO_DO, Outcome, for_all_checks
 from autograder.untrusted import grade as command
 from autograder.untrusted import gradebook
 from autograder.untrusted.grading_process import Done
@@ -82,16 +82,15 @@ def answer(number: str) -> bytes:
 EXERCISES = ("01_wordpiece", "03_softmax", "05_gelu", "08_embeddings", "09_masked_cross_entropy",
              "11_bert_adam")  # fmt: skip
 HALF = b"def softmax_forward(x, axis=-1):\n    raise NotImplementedError\n"
-RESULTS: dict[tuple[str, bytes], list[Outcome]] = {}
 
 
-def results_of(name: str, file: bytes, folder: Path) -> list[Outcome]:
-    """Graded once, in this process: what is tested is what becomes of results."""
-    if (name, file) not in RESULTS:
-        path = folder / find(name).file
-        path.write_bytes(file)
-        RESULTS[name, file] = grade(find(name), path)
-    return RESULTS[name, file]
+def results_of(name: str, file: bytes) -> list[Outcome]:
+    """Of a solution, and of what is none. What is tested is what becomes of results; that solutions
+    have full marks is tested elsewhere."""
+    exercise = find(name)
+    if file == exercise.solution.read_bytes():
+        return for_all_checks(exercise, PASSED, "")
+    return for_all_checks(exercise, TO_DO, "to do")
 
 
 class Term:
@@ -115,7 +114,7 @@ class Term:
 
     def grade_all(self, jobs, *_, **__):
         for job in (job for group in jobs for job in group):
-            found = results_of(job.exercise.name, job.file, self.folder)
+            found = results_of(job.exercise.name, job.file)
             if job.exercise.name in self.spoilt:
                 found = [Outcome(found[0].id, FAILED, "spoilt"), *found[1:]]
             yield job, Done(found, "", 1.0)

@@ -5,6 +5,7 @@ import hook that does it must stand before the first import of a package of ours
 here, where pytest looks first.
 """
 
+import io
 import math
 import os
 import random
@@ -12,10 +13,12 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import numpy as np
 import pytest
+from PIL import Image
 
 PACKAGES = ["bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
             "bert_finetuning", "bert_experiments"]  # fmt: skip
@@ -68,15 +71,42 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the slow tests out, except those that are named by file or node when one file is run:
     whoever names a file wants it whole."""
-    if config.getoption("--all") or names_a_file(config):
+    if is_whole(config):
         return
     slow = {item for item in items if is_slow(item.path, getattr(item, "originalname", item.name))}
     config.hook.pytest_deselected(items=[item for item in items if item in slow])
     items[:] = [item for item in items if item not in slow]
 
 
-def names_a_file(config: pytest.Config) -> bool:
-    return any(argument.split("::")[0].endswith(".py") for argument in config.args)
+def is_whole(config: pytest.Config) -> bool:
+    names_a_file = any(argument.split("::")[0].endswith(".py") for argument in config.args)
+    return config.getoption("--all") or names_a_file
+
+
+@pytest.fixture(scope="session")
+def draw() -> Callable[[Any], bytes]:
+    """A picture as the course draws it."""
+    from bert_run.pictures import Picture
+
+    return Picture._repr_png_
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_curve_is_drawn(request, draw) -> Iterator[None]:
+    """Half of a short run is the drawing of its curve. So where slow tests are left out, a picture
+    is one grey dot, except for a test that asks for `pictures`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_whole(request.config):
+            file = io.BytesIO()
+            Image.new("L", (1, 1)).save(file, "png")
+            patch.setattr("bert_run.pictures.Picture._repr_png_", lambda _: file.getvalue())
+        yield
+
+
+@pytest.fixture
+def pictures(draw, monkeypatch) -> None:
+    """Pictures are drawn in this test."""
+    monkeypatch.setattr("bert_run.pictures.Picture._repr_png_", draw)
 
 
 @cache

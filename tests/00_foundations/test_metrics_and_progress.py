@@ -149,7 +149,7 @@ def pixels_of(path, color: str) -> int:
     return int((np.abs(image - to_rgb(color)) < 0.02).all(axis=-1).sum())
 
 
-def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
+def test_the_curve_shows_both_losses_training_and_held_out(tmp_path, pictures):
     both, training, nothing = (tmp_path / name for name in ("both.png", "train.png", "none.png"))
     draw_curve(RECORDS + HELD_OUT, both, title="tiny on storyworld")
     draw_curve(RECORDS, training, title="tiny on storyworld")
@@ -160,7 +160,7 @@ def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
     assert matplotlib.image.imread(both).shape[:2] == (440, 1100)
 
 
-def test_a_reference_is_drawn_at_its_height(tmp_path):
+def test_a_reference_is_drawn_at_its_height(tmp_path, pictures):
     without, with_it = tmp_path / "without.png", tmp_path / "with.png"
     draw_curve(RECORDS, without, title="")
     draw_curve(RECORDS, with_it, title="", references={"word frequencies alone": 5.0})

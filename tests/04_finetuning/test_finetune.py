@@ -112,7 +112,7 @@ def same_weights(one: Path, other: Path, *, within: float = 0.0) -> bool:
 # What comes out.
 
 
-def test_the_folder_opens_in_transformers_class_and_answers_alike(settings):
+def test_the_folder_opens_in_transformers_class_and_answers_alike(settings, pictures):
     outcome = finetune(settings)
     theirs = transformers.BertForSequenceClassification.from_pretrained(settings.out).eval()
     ours = load_finetuned(settings.out).model

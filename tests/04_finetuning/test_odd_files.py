@@ -269,7 +269,7 @@ def test_a_pipe_is_called_a_pipe(tmp_path):
     assert "is not a plain file" in error_of(load_files, tmp_path / "rows.csv", "dev.csv")
 
 
-def test_labels_and_file_names_are_drawn_as_they_are(tmp_path):
+def test_labels_and_file_names_are_drawn_as_they_are(tmp_path, pictures):
     labels = ["$x^{$", "pays $5, not $6"]
     draw_confusion(np.ones((2, 2), int), labels, tmp_path / "a.png", title="t\udce9: $\\frac$")
     draw_curve([], tmp_path / "d.png", title="tiny on $^$-\udce9.txt, 4 steps")

@@ -97,7 +97,7 @@ def test_bootstrap__is_the_same_each_time_and_of_one_example_has_no_width():
 # A test set.
 
 
-def test_test_set__is_scored_with_the_model_that_dev_chose(settings, tmp_path, capsys):
+def test_test_set__is_scored_with_the_model_that_dev_chose(settings, tmp_path, capsys, pictures):
     test = write(tmp_path / "test.csv", 40, 2)
     finetune(settings)
     assert "test" not in written(settings)

@@ -440,7 +440,7 @@ def look(capsys, monkeypatch):
     return run
 
 
-def test_the_command_leaves_pictures_and_figures(long_run, tmp_path, look):
+def test_the_command_leaves_pictures_and_figures(long_run, tmp_path, look, pictures):
     code, output, errors = look("--checkpoint", long_run, "--run", long_run, "--stories", 40,
                                 "--out", tmp_path / "inside", "--device", "cpu")  # fmt: skip
     assert code == 0, errors

@@ -48,7 +48,7 @@ def test_draw_bert__a_part_that_is_not_there_is_refused_with_the_list_of_those_t
         draw_bert(lit=("softmx",))
 
 
-def test_draw_bert__the_stored_picture_is_small_enough_for_every_notebook():
+def test_draw_bert__the_stored_picture_is_small_enough_for_every_notebook(pictures):
     assert len(draw_bert()._repr_png_()) < 40_000
     assert Image.open(ROOT / "bert.png").size == (880, 825)
 

@@ -435,7 +435,7 @@ def test_table_7_has_the_features_beside_fine_tuning(tmp_path, monkeypatch, chec
 
 
 @pytest.mark.parametrize("asked", [{"table": "8"}, {"figure": "5"}, {"table": "1"}])
-def test_a_picture_of_every_kind_can_be_drawn(tmp_path, counted, pretrained, asked):
+def test_a_picture_of_every_kind_can_be_drawn(tmp_path, counted, pretrained, asked, pictures):
     settings = settings_of(tmp_path, seeds=1, **asked)
     picture = command.picture_of(command.page_of(settings), settings)
     picture.save(tmp_path / "picture.png")

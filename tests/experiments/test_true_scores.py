@@ -160,7 +160,7 @@ def guessed(run, sets, folder):
 
 
 def test_study__writes_a_page_with_every_statement_and_does_no_run_twice(
-    tmp_path, monkeypatch, sets, capsys
+    tmp_path, monkeypatch, sets, capsys, pictures
 ):
     asked = []
     monkeypatch.setattr(study, "trained", lambda *args: asked.append(1) or guessed(*args))

@@ -94,7 +94,7 @@ def draw() -> Callable[[Any], bytes]:
 @pytest.fixture(scope="session", autouse=True)
 def no_curve_is_drawn(request, draw) -> Iterator[None]:
     """Half of a short run is the drawing of its curve. So where slow tests are left out, a picture
-    is one grey dot, except for a test that asks for `pictures`."""
+    is one gray dot, except for a test that asks for `pictures`."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_whole(request.config):
             file = io.BytesIO()

@@ -48,7 +48,8 @@ def packages() -> dict[str, list[Path]]:
     return {path.parent.name: sorted(path.parent.rglob("*.py")) for path in sorted(found)}
 
 
-def imports(source: str, module: str) -> set[str]:
+@cache
+def imports(source: str, module: str) -> frozenset[str]:
     """Top-level names of all that a file imports: anywhere in it, relatively, or by a string.
 
     `module` is the file's own dotted name, with `.__init__` if it is a package's.
@@ -72,7 +73,7 @@ def imports(source: str, module: str) -> set[str]:
             name = node.args[0] if node.args else None
             if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
                 found.add(str(name.value).split(".")[0])
-    return found
+    return frozenset(found)
 
 
 def forbidden(source: str, module: str) -> set[str]:

@@ -40,7 +40,7 @@ from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification
 from bert_finetuning.tasks.tagging import Tagging
 from bert_run.config import BertConfig, count_parameters, parameter_shapes
-from bert_run.errors import command
+from bert_run.errors import UserError, command
 from bert_run.files import RunFolder
 from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 
@@ -400,6 +400,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="runs of each task and start")
     parser.add_argument("--few", type=int, nargs="+", choices=FEW_EPOCHS, default=[],
                         help="also with so many labels")  # fmt: skip
+    parser.add_argument("--only-few", action="store_true", help="with so few labels alone")
     parser.add_argument("--learning-rate", type=float, help="the peak, of both starts")
     parser.add_argument("--scratch-learning-rate", type=float, help="the peak from scratch")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
@@ -407,14 +408,17 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
     parser.add_argument("--out", type=Path, help="write FILE.md, FILE.json and FILE.png")
     asked = parser.parse_args()
+    if asked.only_few and not asked.few:
+        raise UserError("--only-few: say with how many labels: --few 100 1000")
     real = asked.data is not None
     runs = asked.runs or Path("runs") / ("real" if real else "finetuning")
     chosen = [job for job in jobs(asked.data, whole=asked.whole)
               if not asked.only or job.name in asked.only]  # fmt: skip
     rates = {"rate": asked.learning_rate, "scratch_rate": asked.scratch_learning_rate}
+    counts = asked.few if asked.only_few else [None, *asked.few]  # None: all
     wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds, few, **rates)
-              for few in (None, *asked.few) for job in chosen]  # fmt: skip
-    if not real and not asked.only:
+              for few in counts for job in chosen]  # fmt: skip
+    if not real and not asked.only and not asked.only_few:
         wanted.append(Measurement(STORYWORLD[0], asked.checkpoint, runs, FEW_SEEDS, FEW, **rates))
     in_parallel(
         sorted([run for each in wanted for run in each.runs_of_seeds], key=longest_first),
@@ -427,6 +431,7 @@ def main() -> None:
         changed = {"--data DATA": real, "--whole": asked.whole,
                    f"--seeds {asked.seeds}": asked.seeds > 1,
                    f"--few {' '.join(map(str, asked.few))}": asked.few,
+                   "--only-few": asked.only_few,
                    f"--learning-rate {asked.learning_rate}": asked.learning_rate is not None,
                    f"--scratch-learning-rate {asked.scratch_learning_rate}":
                        asked.scratch_learning_rate is not None,

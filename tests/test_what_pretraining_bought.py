@@ -156,3 +156,21 @@ def test_the_page_judges_each_task_by_its_seeds_and_shows_published_scores(monke
     assert dict(zip(head, few, strict=True))["training examples"] == "100"
     assert page.results["SST-2, 100 examples, pretrained"] == [
         {"accuracy": 0.8}, {"accuracy": 0.82}, {"accuracy": 0.84}]  # fmt: skip
+
+
+def test_few_labels_alone_are_measured_without_the_whole_sets(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(bench.Measurement, "row", lambda self: asked.append(str(self)) or ROW)
+    monkeypatch.setattr(bench, "in_parallel", lambda *_, **__: None)
+    monkeypatch.setattr(bench.Measurement, "expected_seconds", 1.0)
+    given = ["finetuning.py", "--checkpoint", "run", "--only", "stars", "--few", "100"]
+    for more, expected in (([], ["stars", "stars, 100 examples"]),
+                           (["--only-few"], ["stars, 100 examples"])):  # fmt: skip
+        asked.clear()
+        monkeypatch.setattr(sys, "argv", [*given, *more])
+        bench.main()
+        assert asked == expected
+    monkeypatch.setattr(sys, "argv", [*given[:3], "--only-few"])
+    with pytest.raises(SystemExit):
+        bench.main()
+    assert "say with how many labels" in capsys.readouterr().err

@@ -31,6 +31,7 @@ PROMISES = {
     "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has any shape, "
     "also an empty one, and `dout` one axis more.": (LOOKUP,),
     "A row that was never read gets zeros.": (LOOKUP, EXAMPLE),
+    "The table has the type of `dout`, which may be float16 too.": (FLOAT32,),
     "`embeddings_backward` returns a dict with the names of `weights` and the gradient of each "
     "array, in its shape.": (BACKWARD, ENDS),
     "The row of `pad_id` in the word table is not trained: its gradient is zero.": (

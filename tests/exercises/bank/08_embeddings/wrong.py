@@ -284,4 +284,15 @@ WRONG = {
         ],
         "it is what the other rows leave of the whole",
     ),
+    "float16 is widened": (
+        [
+            (
+                "    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n",
+                "    # Sums of many small numbers need single precision at least.\n"
+                "    wide = np.promote_types(dout.dtype, np.float32)\n"
+                "    dtable = np.zeros((entries, dout.shape[-1]), wide)\n",
+            ),
+        ],
+        "the table has the type of dout, float16 like others",
+    ),
 }  # fmt: skip

@@ -218,6 +218,9 @@ NAMES = {
     "only a name with slashes is TensorFlow's: without one, layer_2 inside a name stays": [
         ("head.layer_2.weight", "head.layer_2.weight"),
     ],
+    "only a name with slashes is TensorFlow's: without one, its last word stays": [
+        (name, name) for name in ("output_weights", "output_bias", "kernel", "global_step2")
+    ],
     "decoder.bias is another name of the words' bias": [
         ("cls.predictions.decoder.bias", BIAS), ("module.cls.predictions.decoder.bias", BIAS),
     ],

@@ -36,9 +36,9 @@ PROMISES = {
     "If the checkpoint has no word embeddings, it takes their place; if it equals them, it is not "
     "mentioned; if it differs, it is unexpected, whatever the two shapes are": SHARED,
     "no weights: skipped and not mentioned": FILES + TENSORFLOW + SAID,
-    "A name to which no line applies stays as it is: `classifier.weight`, and "
-    "`head.submodule.beta`, where `beta` does not follow `LayerNorm` and `module.` is not at the "
-    "start.": NAMES,
+    "A name to which no line applies stays as it is: `classifier.weight`; a bare "
+    "`output_weights`, which has no slash; `head.submodule.beta`, where `beta` does not follow "
+    "`LayerNorm` and `module.` is not at the start.": NAMES,
     "`weights` has an array under each of the course's names that was found and has the right "
     "shape, with its dtype unchanged.": FILES + OTHER_SHAPE,
     "`missing` and `wrong_shape` are names of the course, in the order of `parameter_shapes`": (

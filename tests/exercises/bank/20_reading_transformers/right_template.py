@@ -58,9 +58,9 @@ def common_name(name):
     if len(words) > 1 and words[-2] == "LayerNorm" and words[-1] in ("gamma", "beta"):
         words[-1] = "weight" if words[-1] == "gamma" else "bias"
     match words[-1]:
-        case "kernel" | "output_weights":
+        case "kernel" | "output_weights" if "/" in name:
             words[-1] = "weight"
-        case "output_bias":
+        case "output_bias" if "/" in name:
             words[-1] = "bias"
         case last if last.endswith("_embeddings"):
             words.append("weight")

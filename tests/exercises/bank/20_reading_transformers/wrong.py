@@ -403,4 +403,12 @@ WRONG = {
         ],
         "compare them",
     ),
+    "TensorFlow's last words without a slash": (
+        [
+            ('r"\\.(kernel|output_weights)$": ".weight"',
+             'r"^(kernel|output_weights)$": "weight",\n'
+             '        r"\\.(kernel|output_weights)$": ".weight"'),
+        ],
+        "without one, its last word stays",
+    ),
 }  # fmt: skip

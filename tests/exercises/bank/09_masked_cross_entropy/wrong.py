@@ -330,4 +330,15 @@ WRONG = {
         ],
         "exp overflows",
     ),
+    "float16 is widened": (
+        [
+            (
+                "    return ((probs - is_label) * scale[..., None]).astype(logits.dtype)",
+                "    # A gradient in half precision would lose small numbers.\n"
+                "    wide = np.promote_types(logits.dtype, np.float32)\n"
+                "    return ((probs - is_label) * scale[..., None]).astype(wide)",
+            ),
+        ],
+        "keep the type of the logits",
+    ),
 }  # fmt: skip

@@ -295,6 +295,11 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
                     of=f"the gradient of {name} where the states require none",
                     mistakes={"whether the states require a gradient decides for the weights": (
                         lambda out: out is None)})  # fmt: skip
+    _, found = student.word_logits.grad(states, positions, weights, wrt=("states",), upstream=right)
+    checks.same(found["states"], expected["states"],
+                of="the gradient of states where the weights require none",
+                mistakes={"whether the weights require a gradient decides for the states": (
+                    lambda out: out is None)})  # fmt: skip
     rows = torch.arange(len(states))[:, None]
     upstream = states[rows, positions].flip(0)
     leaf = states.clone().requires_grad_()

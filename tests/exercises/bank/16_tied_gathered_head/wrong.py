@@ -263,4 +263,13 @@ WORDS = "bert"""),
         ],
         "the graph is cut",
     ),
+    "a graph only where the weights learn": (
+        [
+            ('    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])',
+             '    out = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+             "    frozen = not any(weight.requires_grad for weight in weights.values())\n"
+             "    return out.detach() if frozen else out"),
+        ],
+        "whether the weights require a gradient decides",
+    ),
 }  # fmt: skip

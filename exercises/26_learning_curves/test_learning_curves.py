@@ -352,6 +352,10 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
     steps, train = right_curve(records, "train_mlm_loss")
     held_steps, held = right_curve(records, "heldout_mlm_loss")
     norm = right_curve(records, "gradient_norm")[1]
+    if wrong in ("written again", "first written"):
+        which = {"first": True} if wrong == "first written" else {"once": False}
+        held_steps, held = right_curve(records, "heldout_mlm_loss", **which)
+        norm = right_curve(records, "gradient_norm", **which)[1]
     if wrong == "norm":
         norm = norm[::-1]
     finite = np.isfinite(train).all() and (np.isfinite(held).all() or wrong == "held-out NaN")
@@ -478,6 +482,10 @@ WRONG = {
     "records": "the records are counted, not the training losses",
     "rounded up": "k is rounded up: n // 10 is rounded down",
     "lost": "a NaN that a later record of the same step has replaced does not count",
+    "written again": "a held-out loss or a norm that was written again counts twice: read it with "
+    "curve",
+    "first written": "of a held-out loss or a norm that was written again the first counts: the "
+    "last does",
     "always above": "a loss below the line is not above it",
     "line from below": "at the line is on either side of it",
     "before the first": "no training step is up to that of the lowest held-out loss, so row 6 "
@@ -605,6 +613,15 @@ def as_records(rng, steps, train, held_at, held, norm, kind):
     return records
 
 
+def written_again(records, key):
+    """The same run, resumed: before its values of `key` others were written at the same steps, and
+    after them None."""
+    steps, values = right_curve(records, key)
+    lost = (0.7 * values[::-1]).tolist()
+    lost = [{"step": s, key: v} for s, v in zip(steps.tolist(), lost, strict=True)]
+    return [*lost[::-1], *records, *({"step": step, key: None} for step in steps.tolist())]
+
+
 def clear_run(rng, kind):
     """One of this kind, no number of which is at a bound."""
     name = {"not finite": "diverged"}.get(kind, kind)
@@ -665,9 +682,9 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
         for second in (4.0, 20.0):
             losses = 4 + 0.01 * rng.normal(size=30)
             losses[:2] = first, second
-            runs[f"a run that begins with {first} and {second}"] = (
-                [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses.tolist())], 8.0, 6.0
-            )  # fmt: skip
+            records = [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses.tolist())]
+            records = written_again(records, "train_mlm_loss")
+            runs[f"a run that begins with {first} and {second}"] = records, 8.0, 6.0
     for name, place, off in (("one low loss", 20, -1.5), ("a high last loss", 39, 2.5)):
         losses = 4 + 0.01 * rng.normal(size=40)
         losses[place] += off  # a single batch
@@ -706,8 +723,9 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
             record["gradient_norm"] = norm
         runs[f"a run at the line with {name}"] = (records, 9.0, 6.0)
         apart = [{"step": 2 * i, "train_mlm_loss": loss} for i, loss in enumerate(flat)]
-        apart += [{"step": 3 * i + 1, "gradient_norm": norm} for i, norm in enumerate(values)]
+        apart += [{"step": 9 * i + 1, "gradient_norm": norm} for i, norm in enumerate(values)]
         apart = [apart[i] for i in rng.permutation(len(apart))]
+        apart = written_again(apart, "gradient_norm")
         runs[f"a run at the line with {name}, in records of their own, in any order"] = (
             apart, 9.0, 6.0)  # fmt: skip
     diagnosed(student, runs)
@@ -718,9 +736,9 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
 def test_held_out_losses_tell_overfitting_and_leaks(student):
     def run(train, held, *, every=10):
         """Held-out losses as {step: loss}."""
-        return ([{"step": every * (i + 1), "train_mlm_loss": v} for i, v in enumerate(train)]
-                + [{"step": s, "heldout_mlm_loss": v} for s, v in held.items()],
-                9.0, 6.0)  # fmt: skip
+        records = [{"step": every * (i + 1), "train_mlm_loss": v} for i, v in enumerate(train)]
+        records += [{"step": s, "heldout_mlm_loss": v} for s, v in held.items()]
+        return written_again(records, "heldout_mlm_loss"), 9.0, 6.0
 
     rng = checks.rng(27)
     noise = 0.01 * rng.normal(size=40)
@@ -751,6 +769,8 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
             np.r_[np.full(8, 3.5), np.full(7, 3.0)], {20: 7.0, 87: 5.0, 150: 5 + up}),
         "a peak of training at the lowest held-out loss": run(
             np.r_[late[:25], 9.0, late[26:]], {100: 6.0, 260: 4.0, 400: 4 + up}),
+        "a held-out loss of 0": run(late, {200: 2.0, 400: 0.0}),
+        "training losses that end at 0": run(np.maximum(2 * late - 7, 0), {}),
         "a held-out loss that falls at the line": run(
             np.full(40, 6.0) + noise, {100: 7.0, 400: 5.0}),
     }  # fmt: skip
@@ -770,6 +790,8 @@ def test_ten_runs_get_their_names(student):
         diagnosed(student, {f"run {i + 1} of ten, draw {seed + 1}": clear_run(rng, kind)
                             for i, kind in enumerate(kinds)})  # fmt: skip
     records, ln_v, entropy = clear_run(rng, "stuck at the line")
+    # The steps fall: whoever sorts the records where they are changes the caller's list.
+    records = [r for r in records if math.isfinite(r.get("train_mlm_loss", 0.0))][::-1]
     # A loss that was replaced: in the opposite order of the records it is the last one of its step.
     records.insert(0, {"step": records[0]["step"], "train_mlm_loss": math.nan})
     checks.leaves_no_trace(student.diagnose, records, ln_v=ln_v, entropy=entropy)

@@ -29,6 +29,7 @@ ABOVE = "if end >= entropy + NEAR:"
 AT = "if end > entropy - NEAR:"
 J = "j = len(norm) // 10 or 1"
 FELL = "fell = len(norm) and norm[-j:].mean() <= norm[:j].mean() / 2"
+HELD_OUT = 'heldout_steps, heldout = curve(records, "heldout_mlm_loss")'
 NORM = 'norm = curve(records, "gradient_norm")[1]'
 NAN_BLOCK = f"""    {NAN}
         return "diverged"
@@ -382,4 +383,45 @@ WRONG = {
     ),
     "steps in float32": ([(CURVE, CURVE.replace("steps, np.int64)",
                                                 "steps, np.float32).astype(np.int64)"))], None),
+    "norms that were written again count twice": (
+        [(NORM, 'norm = [r for r in records if r.get("gradient_norm") is not None]\n'
+                '    norm.sort(key=lambda r: r["step"])\n'
+                '    norm = np.array([r["gradient_norm"] for r in norm])')],
+        "was written again counts twice",
+    ),
+    "the first of the norms of a step": (
+        [(NORM, 'norm = curve(records[::-1], "gradient_norm")[1]')], "the first counts"),
+    "norms of None": (
+        [(NORM, 'norm = {r["step"]: float(r["gradient_norm"]) for r in records\n'
+                '            if "gradient_norm" in r}\n'
+                '    norm = np.array([norm[step] for step in sorted(norm)])')],
+        "TypeError",
+    ),
+    "norms up to the last training step": (
+        [(NORM, 'norm = curve([r for r in records if len(steps) and r["step"] <= steps[-1]],\n'
+                '                 "gradient_norm")[1]')],
+        None,
+    ),
+    "held-out losses that were written again count twice": (
+        [(HELD_OUT, 'held = [r for r in records if r.get("heldout_mlm_loss") is not None]\n'
+                    '    held.sort(key=lambda r: r["step"])\n'
+                    '    heldout_steps = np.array([r["step"] for r in held])\n'
+                    '    heldout = np.array([r["heldout_mlm_loss"] for r in held])')],
+        "was written again counts twice",
+    ),
+    "the first of the held-out losses of a step": (
+        [(HELD_OUT, HELD_OUT.replace("(records", "(records[::-1]"))], "the first counts"),
+    "held-out losses of None": (
+        [(HELD_OUT, 'held = {r["step"]: float(r["heldout_mlm_loss"]) for r in records\n'
+                    '            if "heldout_mlm_loss" in r}\n'
+                    '    heldout_steps = np.array(sorted(held))\n'
+                    '    heldout = np.array([held[step] for step in sorted(held)])')],
+        "TypeError",
+    ),
+    "a held-out loss of 0 is none": (
+        [(LEAK, LEAK.replace("if ", "if heldout[-1] and "))], None),
+    "the records are sorted where they are": (
+        [(HELD_OUT, f'records.sort(key=lambda r: r["step"])\n    {HELD_OUT}')],
+        "changed its input in place",
+    ),
 }  # fmt: skip

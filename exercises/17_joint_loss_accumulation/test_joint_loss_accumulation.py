@@ -271,6 +271,19 @@ def test_gradient_flows_through_both_losses(student):
                     ),
                 },
             )
+            _, alone = student.joint_loss.grad(
+                words, pairs, batch, wrt=(name,), upstream=upstream, **given
+            )
+            checks.same(
+                alone[name],
+                wanted,
+                of=f"the gradient of {name} where the other logits require none",
+                mistakes={
+                    "whether the logits of one task require a gradient decides for the other": (
+                        lambda out: out is None
+                    )
+                },
+            )
     weights, batch = case(*SIZES[0], seed=8)
     batch["masked_lm_weights"] = 0 * batch["masked_lm_weights"]
     words, pairs = small_bert(weights, batch)
@@ -387,6 +400,17 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
         })  # fmt: skip
 
 
+def requires_no_gradient(function, *args, wrt, out, likely, **options):
+    """Nothing that is returned, which is `out`. Of the argument `wrt`, a whole number, there is no
+    derivative: torch refuses to look for one, but only where something requires a gradient."""
+    try:
+        function.grad(*args, wrt=(wrt,), upstream=out, **options)
+    except StudentError as error:
+        if "empty" not in str(error):
+            raise
+        checks.fail(f"what {function.name} returns requires a gradient", likely=likely)
+
+
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_part_is_forgotten_before_the_next_is_read(student):
@@ -396,13 +420,9 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
         out = student.accumulated_gradients(weights, given, 2)
         _, gradients = checks.parts(out, "added", "gradients")
         checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
-    try:  # there is nothing to differentiate for: torch refuses if anything requires a gradient
-        student.accumulated_gradients.grad(weights, batch, 2, wrt=("rows",), upstream=out)
-    except StudentError as error:
-        if "empty" not in str(error):
-            raise
-        checks.fail("what accumulated_gradients returns requires a gradient",
-                    likely="the losses are returned with their graph: detach them")  # fmt: skip
+    requires_no_gradient(student.accumulated_gradients, weights, batch, 2, wrt="rows", out=out,
+                         likely="the losses are returned with their graph: detach them"
+                         )  # fmt: skip
     try:
         one, *more = (student.most_kept(weights, given, 2) for given in (first, four, batch))
     except StudentError as error:
@@ -478,6 +498,9 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
                 lambda out, ranks=ranks: ranks == 3 and any(
                     bool(g.isnan().any()) for g in out.values())),
         })  # fmt: skip
+    requires_no_gradient(student.rank_gradients, weights, batch, **counts, ranks=1, wrt="ranks",
+                         out=found[0], likely="the gradients have a graph of their own: leave out "
+                         "create_graph=True")  # fmt: skip
 
 
 def test_float32_and_gaps_in_memory_are_fine(student):

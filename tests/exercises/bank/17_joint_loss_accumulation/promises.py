@@ -40,6 +40,7 @@ PROMISES = {
     "Each has a part of the batch, perhaps of another size, and is given the counts of the whole "
     "batch.": MACHINES,
     "The average must be the gradient of L.": MACHINES,
+    "What a machine hands in requires no gradient.": MACHINES,
     "`weights` and `batch` are left as they are": NO_TRACE,
     "Arrays may be float32 or float64, and have gaps in memory.": TYPES,
     "The MLM loss is (1 + 3 + 6) / 3 = 3.33. In parts of one row, `added[:, 0]` is [1.33, 2]": (

@@ -315,4 +315,23 @@ WRONG = {
         ],
         "without a mask the loss is a constant",
     ),
+    "pairs learn only where words do": (
+        [
+            ('    weights, pairs = batch["masked_lm_weights"], batch["next_sentence_labels"]\n',
+             '    weights, pairs = batch["masked_lm_weights"], batch["next_sentence_labels"]\n'
+             "    if not mlm_logits.requires_grad:  # evaluation\n"
+             "        nsp_logits = nsp_logits.detach()\n"),
+        ],
+        "decides for the other",
+    ),
+    "a machine hands in its graph": (
+        [
+            ("    ((mlm + nsp) * ranks).backward()\n"
+             "    return {name: leaf.grad for name, leaf in leaves.items()}\n",
+             "    loss = (mlm + nsp) * ranks\n"
+             "    found = torch.autograd.grad(loss, list(leaves.values()), create_graph=True)\n"
+             "    return dict(zip(leaves, found, strict=True))\n"),
+        ],
+        "leave out create_graph=True",
+    ),
 }  # fmt: skip

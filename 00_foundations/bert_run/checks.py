@@ -68,8 +68,7 @@ def check_inputs(batch: Arrays, config: BertConfig) -> tuple[int, int]:
                 "was the text encoded with another tokenizer?")  # fmt: skip
     check_range(batch, "token_type_ids", "segment", config.type_vocab_size, "the segments",
                 "0 is the first sentence, 1 the second")  # fmt: skip
-    check_range(batch, "attention_mask", "value", 2, "0 and 1",
-                "1 is a token, 0 is padding")  # fmt: skip
+    check_range(batch, "attention_mask", "value", 2, "0 and 1", "1 is a token, 0 is padding")
     return ids.shape
 
 
@@ -84,8 +83,7 @@ def check_batch(batch: Arrays, config: BertConfig) -> None:
     check_shape(batch, "masked_lm_ids", positions.shape)
     check_shape(batch, "masked_lm_weights", positions.shape)
     check_shape(batch, "next_sentence_labels", (rows,))
-    check_range(batch, "masked_lm_positions", "position", seq, "the rows",
-                "positions count from 0")  # fmt: skip
+    check_range(batch, "masked_lm_positions", "position", seq, "the rows", "positions count from 0")
     check_range(batch, "masked_lm_ids", "label", config.vocab_size, "the vocabulary",
                 "unused slots hold 0 and have weight 0, not -100")  # fmt: skip
     check_range(batch, "next_sentence_labels", "label", 2, "0 and 1",

@@ -77,6 +77,7 @@ class Trace:
     drawn: bool = False  # a generator among the arguments has moved
     written: bool = False  # something was written to a tensor among the arguments
     kept: bool = False  # it returned a list, dict or array that the call before had returned too
+    shared: bool = False  # it returned a list, dict or array that was an argument, or a part of one
 
 
 class Student:
@@ -116,7 +117,7 @@ class Function:
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [*map(indented, answer.get("changed") or [])]
-        has = {field: answer.get(field) is True for field in ("drawn", "written", "kept")}
+        has = {field: answer.get(field) is True for field in ("drawn", "written", "kept", "shared")}
         return Trace(answer["value"], inputs, changed, answer.get("next"), **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:

@@ -110,8 +110,9 @@ class Worker:
         else:  # it may return them once more, from where it keeps them
             for array, numbers, _ in spoiled:
                 array[...] = numbers
-        own = _writable(answer["value"]) - _writable((args, kwargs))
-        answer["kept"] = not own.isdisjoint(_writable(before))
+        given, returned = _writable((args, kwargs)), _writable(answer["value"])
+        answer["shared"] = not returned.isdisjoint(given)
+        answer["kept"] = not (returned - given).isdisjoint(_writable(before))
         self.returned[name] = answer["value"]
         return answer
 
@@ -400,6 +401,8 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
     value = function(*args, **kwargs)
     if [*map(id, _float_tensors(wanted))] != [*map(id, inputs)]:
         raise ValueError("another tensor stands in a list or dict that the call was given")
+    if any(leaf.grad is not None or not leaf.requires_grad for leaf in inputs):
+        raise ValueError("the call filled .grad, or changed requires_grad, of a given parameter")
     rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
     return {"value": value, "gradients": dict(zip(names, gradients, strict=True))}
@@ -408,8 +411,6 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
 def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:
     """What arrives at each input when `upstream` goes back from `outs`; None where nothing does.
     Through a sum, whose own gradient is 1: given a tensor, autograd loads sympy for a second."""
-    import torch
-
     total = 0.0
     for out, arrives in zip(_float_tensors(outs), _float_tensors(upstream), strict=False):
         if out.shape != arrives.shape:
@@ -419,7 +420,7 @@ def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:
             total = total + (out * arrives).sum()
     if not is_tensor(total):
         return [None] * len(inputs)
-    return list(torch.autograd.grad(total, inputs, allow_unused=True))
+    return list(sys.modules["torch"].autograd.grad(total, inputs, allow_unused=True))
 
 
 def _float_tensors(tree: Any) -> list:

@@ -99,6 +99,11 @@ def no_gradients(): torch.set_grad_enabled(False)
 def ones(): return torch.ones(2)
 def linear(x, weights): return x @ weights["w"] + weights["b"], 3
 def detached(x): return x.detach() * 2
+def learned_from(x):
+    (3 * x).sum().backward()
+    return x.detach() * 2
+def frozen(x): return x.requires_grad_(False) * 2
+def handed_through(x, weights): return {"x": x * 2, "w": weights["w"].detach()}
 def read(folder): return (folder / "words.txt").read_text()
 def read_once(folder): return BUFFERS.setdefault(folder, read(folder))
 def names_in(folder): return sorted(path.name for path in folder.iterdir())
@@ -388,6 +393,18 @@ def test_gradients_go_back_without_the_library_that_autograd_would_load():
 def test_a_gradient_that_does_not_arrive_is_none(student):
     _, grads = student.detached.grad(torch.ones(2), wrt=("x",), upstream=torch.ones(2))
     assert grads == {"x": None}
+
+
+@pytest.mark.parametrize("name", ["learned_from", "frozen"])
+def test_a_parameter_keeps_its_gradient_and_its_flag(student, name):
+    with pytest.raises(StudentError, match="filled .grad, or changed requires_grad, of a given"):
+        getattr(student, name).grad(torch.ones(2), wrt=("x",), upstream=torch.ones(2))
+
+
+def test_a_result_that_is_an_argument_is_told_from_a_new_one(student):
+    x, w = torch.ones(2), torch.ones(3)
+    assert student.handed_through.trace(x, {"w": w}).shared
+    assert not student.detached.trace(x).shared
 
 
 def test_a_folder_is_handed_out_as_a_path(student):

@@ -472,4 +472,12 @@ WRONG = {
         ],
         "what has a gradient of 0 is left as it is",
     ),
+    "the variance as the mean of squares less the square of the mean": (
+        [
+            ("    variance = x.var(-1, correction=0, keepdim=True)",
+             "    variance = (x * x).mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2\n"
+             "    variance = variance.clamp(min=0)"),
+        ],
+        None,
+    ),
 }  # fmt: skip

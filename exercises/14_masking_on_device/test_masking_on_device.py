@@ -321,6 +321,40 @@ def test_every_draw_comes_from_the_generator(student):
                     f"two generators with different seeds give the same {of}",
                     likely=f"the {of} do not depend on the generator that is handed in"
                     )  # fmt: skip
+    check_that_no_two_generators_give_the_same(student)
+
+
+def check_that_no_two_generators_give_the_same(student, calls=150, rows=25, seq=40):
+    """Two of 150 generators are alike where there are but a thousand in all. The products of what
+    happened then add up to the variance of all places, or half of it where two calls have half of
+    their places in common; by chance they do not reach a third."""
+    few = "a generator is seeded in the call with a small number: draw from generator itself"
+    ids, ones = torch.full((rows, seq), 1500), torch.ones(rows, seq, dtype=torch.int64)
+    settings = settings_for(seq, rate=0.5, slots=seq // 2,
+                            ordinary_ids=torch.arange(3_000, 23_000))  # fmt: skip
+    found = [student.mask_on_device(ids, ones, TorchRng(seed), **settings) for seed in range(calls)]
+    shown, positions, _, _ = map(torch.stack, zip(*found, strict=True))
+    seen = shown.gather(2, positions).flatten(1)
+    is_masked = torch.zeros(shown.shape).scatter(2, positions, 1.0).flatten(1)
+    shown = shown.flatten(1)
+    for of, happened, where in (
+        ("mask the same tokens", is_masked, torch.ones_like(is_masked)),
+        ("show [MASK] in the same slots", seen == MASK, torch.ones_like(seen)),
+        ("show [MASK] at the same places", shown == MASK, is_masked),
+    ):
+        one = sweep.about_mean(happened, where > 0).astype(np.float32)
+        together = np.triu(one @ one.T, 1) > 0.35 * float((one**2).sum()) / calls
+        checks.that(not together.any(),
+                    f"of {calls} generators, {int(together.sum())} pairs {of}", likely=few
+                    )  # fmt: skip
+    for of, words in (("in the same slot", seen), ("at the same place", shown)):
+        is_word = words >= 3_000
+        pairs = int((is_word.sum(0) * (is_word.sum(0) - 1) // 2).sum())
+        numbered = (words + 100_000 * torch.arange(words.shape[1]))[is_word]
+        same = numbered.unique(return_counts=True)[1]
+        sweep.is_about(int((same * (same - 1) // 2).sum()), pairs / 20_000, likely=few,
+                       of=f"pairs of the same random word {of} of two calls, of {calls} calls"
+                       )  # fmt: skip
 
 
 FATES = {

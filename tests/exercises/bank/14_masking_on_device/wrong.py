@@ -495,4 +495,51 @@ WRONG = {
         ],
         "80% is a probability, not a count",
     ),
+    "a generator of its own for each call, from 1,000 seeds": (
+        [
+            (
+                "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
+                "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n"
+                "    seed = int(torch.randint(1000, (), generator=generator))\n"
+                "    generator = torch.Generator().manual_seed(seed)\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the fates from 1,000 seeds": (
+        [
+            (
+                "    fate, word = (\n"
+                "        torch.randint(count, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "        for count in (10, len(ordinary_ids))\n"
+                "    )\n",
+                "    own = torch.Generator().manual_seed(int(torch.randint(1000, (), "
+                "generator=generator)))\n"
+                "    fate = torch.randint(10, tokens.shape, generator=own, "
+                "device=tokens.device)\n"
+                "    word = torch.randint(len(ordinary_ids), tokens.shape, generator=generator,\n"
+                "                         device=tokens.device)\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
+    "the random words from 1,000 seeds": (
+        [
+            (
+                "    fate, word = (\n"
+                "        torch.randint(count, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "        for count in (10, len(ordinary_ids))\n"
+                "    )\n",
+                "    own = torch.Generator().manual_seed(int(torch.randint(1000, (), "
+                "generator=generator)))\n"
+                "    fate = torch.randint(10, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "    word = torch.randint(len(ordinary_ids), tokens.shape, generator=own,\n"
+                "                         device=tokens.device)\n",
+            ),
+        ],
+        "a generator is seeded in the call with a small number",
+    ),
 }  # fmt: skip

@@ -112,6 +112,13 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
         checks.that(call.drawn, f"nothing is drawn for {len(equal)} equal values",
                     likely="a shortcut where the means are known: the next call would draw other "
                            "resamples than the page's")  # fmt: skip
+        rng = checks.rng(3)
+        rng.integers(len(equal), size=(50, len(equal)))
+        checks.same(call.next, [rng.random()],
+                    of=f"the numbers that the generator gives after a call with {len(equal)} equal "
+                       "values",
+                    mistakes={"more or fewer numbers are drawn for values that are equal": (
+                        lambda out: True)})  # fmt: skip
 
 
 # --- The test ---

@@ -429,4 +429,12 @@ WRONG = {
                 "    return 1.0 if abs(t - 1) < 0.005 else t")],
         "the search has not moved away from 1",
     ),
+    "a single draw for equal values": (
+        [("    n = len(values)  # as many",
+          "    if np.ptp(values) == 0:\n"
+          "        rng.random()\n"
+          "        return values[0], values[0]\n"
+          "    n = len(values)  # as many")],
+        "for values that are equal",
+    ),
 }  # fmt: skip

@@ -688,6 +688,10 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
         found = len(kept.unique(dim=0))
         checks.that(found == len(kept), f"{len(kept)} calls in training drop only {found} "
                     f"different sets of numbers of {name}", likely=seed)  # fmt: skip
+    first, last = (sweep.about_mean(k, torch.ones_like(k))[:, 0] for k in (is_first, is_last))
+    sweep.have_own_draws(
+        first, last, of="the numbers that attention.output.dense and output.dense keep"
+    )
     x, mask, weights, heads = case(3, 6, 8, 2)
     given = dict(heads=heads, attention_dropout=0.5, training=True)
     seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes()

@@ -493,4 +493,21 @@ WRONG = {
         ],
         "a generator is seeded in the call with a small number",
     ),
+    "the mask of the first dropout serves the last one, moved by a place": (
+        [
+            (
+                "    attended = F.dropout(\n"
+                "        dense(context, weights, \"attention.output.dense\"), hidden_dropout, "
+                "training\n"
+                "    )\n",
+                "    keep = F.dropout(torch.ones_like(x), hidden_dropout, training)\n"
+                "    attended = dense(context, weights, \"attention.output.dense\") * keep\n",
+            ),
+            (
+                "F.dropout(dense(wide, weights, \"output.dense\"), hidden_dropout, training)",
+                "dense(wide, weights, \"output.dense\") * keep.roll(1, -1)",
+            ),
+        ],
+        "draws are used twice: each is to be drawn by itself",
+    ),
 }  # fmt: skip

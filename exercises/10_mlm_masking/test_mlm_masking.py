@@ -547,12 +547,17 @@ def test_rates_near_0_and_1_are_exact(student):
 
 def test_seeds_give_as_many_masks_and_words_repeat(student):
     check_that_no_two_generators_give_the_same(student)
-    twice = [1, 2, 2, 3, 3, 3]
-    shown, _ = mask(student, np.full((100, 100), 7), mask_id=1, vocab_size=12,
-                    special_ids=twice, rate=1.0)  # fmt: skip
-    for word in (0, 4, 11):
-        checks.that(bool((shown == word).any()), f"with special_ids={twice}, {word} is never drawn",
-                    likely="special_ids are counted: one may stand there twice")  # fmt: skip
+    likely = "special_ids are counted: one may stand there twice"
+    for special_ids in ([9, 2, 2, 3, 1, 9], [9, 5, 5, 7, 1, 9]):  # as many, from 1 to 9
+        shown, _ = mask(student, np.full((100, 100), 8), mask_id=1, vocab_size=12,
+                        special_ids=special_ids, rate=1.0)  # fmt: skip
+        for word in (0, 2, 3, 4, 5, 7, 9, 10, 11):
+            drawn, is_ordinary = bool((shown == word).any()), word not in special_ids
+            checks.that(drawn == is_ordinary, f"with special_ids={special_ids}, the random word "
+                        f"{word} {'never occurs' if is_ordinary else 'occurs'}",
+                        likely=likely if is_ordinary else "special_ids may stand in any order"
+                        )  # fmt: skip
+        likely = "the ordinary words are kept from an earlier call, which had other special_ids"
 
 
 def check_that_no_two_generators_give_the_same(student, calls=400, tokens=500):

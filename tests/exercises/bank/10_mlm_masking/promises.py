@@ -21,6 +21,8 @@ PROMISES = {
     "labels)": (LABELS, RATE),
     "Every token of `input_ids` (batch, seq) that is not among `special_ids` is selected with "
     "probability `rate`, from 0 to 1.": (SPECIAL, RATE, SHAPES),
+    "`special_ids` is a list of ids below `vocab_size`, in any order; the same id may stand there "
+    "twice.": ("test_seeds_give_as_many_masks_and_words_repeat", SMALL),
     "| 80% | `mask_id` (which is one of `special_ids`) |": (FATES, MASK_ID, SMALL),
     "| 10% | a random ordinary token: any id below `vocab_size` but `special_ids`, all equally "
     "likely (it may happen to be the token itself) |": (FATES, WORDS, SMALL),

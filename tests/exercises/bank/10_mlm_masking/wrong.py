@@ -369,4 +369,31 @@ WRONG = {
         ],
         "equal tokens get the same random word",
     ),
+    "the ordinary words are kept by the ends of special_ids": (
+        [
+            (
+                "    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n",
+                "    key = (vocab_size, mask_id, len(special_ids), min(special_ids), "
+                "max(special_ids))\n"
+                "    if key not in KEPT:\n"
+                "        KEPT[key] = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    ordinary = KEPT[key]\n",
+            ),
+            ("FATES = (", "KEPT = {}\nFATES = ("),
+        ],
+        "the ordinary words are kept from an earlier call",
+    ),
+    "special_ids are taken in their order": (
+        [
+            (
+                "    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    word = rng.choice(ordinary, size=input_ids.shape)\n",
+                "    word = rng.integers(vocab_size - len(set(special_ids)), "
+                "size=input_ids.shape)\n"
+                "    for special in dict.fromkeys(special_ids):  # the words above it move up\n"
+                "        word += word >= special\n",
+            ),
+        ],
+        "special_ids may stand in any order",
+    ),
 }  # fmt: skip

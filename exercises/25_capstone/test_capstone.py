@@ -389,6 +389,12 @@ def same_layer(function, *given, of, heads, tokens=None, tolerance=1e-9, mistake
     )  # fmt: skip
 
 
+def off_center(weights):
+    """The same weights, but the mean of each vector that enters a norm is 10,000."""
+    far = ("attention.output.dense.bias", "output.dense.bias")
+    return {n: w + 1e4 if n in far else w for n, w in weights.items()}
+
+
 SETTINGS_OF_A_LAYER = ({}, {"eps": 0.1}, {"eps": 0.0, "approximation": "tanh"},
                        {"eps": 1e-3, "approximation": "tanh"})  # fmt: skip
 
@@ -421,6 +427,8 @@ def test_your_layer_forward_on_any_input(student):
                                of=f"the layer, for numbers near {scale:g}, {how or 'defaults'}",
                                tolerance=1e-6 if scale < 1 else 1e-9)  # fmt: skip
     x, mask, own, heads = layer_case(3, 5, 8, 2, 3)
+    same_layer(student.layer_forward, x, mask, off_center(own), heads=heads,
+               of="the layer, where the means of what is normalized are 10,000")  # fmt: skip
     loud = np.where(mask[:, :, None] == 0, 1e12 * x, x)
     same_layer(student.layer_forward, loud, mask, own, heads=heads, tokens=mask == 1,
                mistakes=ON_LARGE_NUMBERS,
@@ -463,6 +471,8 @@ def test_your_layer_backward_on_any_input(student):
                                tolerance=1e-6 if scale < 1 else 1e-9)  # fmt: skip
     x, mask, own, heads = layer_case(3, 5, 8, 2, 3)
     dout = checks.rng(10).normal(size=x.shape)
+    same_layer(student.layer_backward, dout, x, mask, off_center(own), heads=heads, tolerance=1e-8,
+               of="the gradients, where the means of what is normalized are 10,000")  # fmt: skip
     of_tokens = np.where(mask[:, :, None] == 0, 0.0, dout)
     loud = np.where(mask[:, :, None] == 0, 1e12 * x, x)
     same_layer(

@@ -376,4 +376,15 @@ WRONG = {
         ],
         "the result is always float64",
     ),
+    "the norms of a layer by the mean of the squares": (
+        [
+            ('    return layer_norm_forward(x, weights[f"{name}.weight"], weights[f"{name}.bias"], '
+             "eps)\n",
+             "    mean = x.mean(-1, keepdims=True)\n"
+             "    variance = (x * x).mean(-1, keepdims=True) - mean * mean\n"
+             "    x = (x - mean) / np.sqrt(np.maximum(variance, 0) + eps)\n"
+             '    return x * weights[f"{name}.weight"] + weights[f"{name}.bias"]\n'),
+        ],
+        "where the means of what is normalized are 10,000",
+    ),
 }  # fmt: skip

@@ -526,6 +526,11 @@ def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
             mistakes=lambda: {"what has a gradient of 0 is left as it is: it is decayed too": (
                 lambda out: True)},
         )  # fmt: skip
+    still = {name: 0 * gradient for name, gradient in gradients.items()}
+    call = student.update.trace(weights, still, learning_rate=0.5, weight_decay=0.3, max_norm=1.0)
+    checks.that(not call.shared, "update returns a tensor that it was given: it returns new ones",
+                likely="where nothing changes, the old tensor is returned: return a copy"
+                )  # fmt: skip
 
 
 # --- 6. mask_tokens ---

@@ -480,4 +480,14 @@ WRONG = {
         ],
         None,
     ),
+    "what does not change is returned itself": (
+        [
+            ("        updated[name] = weight - learning_rate * (factor * gradients[name] + "
+             "decay * weight)\n    return updated\n    # instead",
+             "        change = factor * gradients[name] + decay * weight\n"
+             "        updated[name] = weight - learning_rate * change if change.any() else weight\n"
+             "    return updated\n    # instead"),
+        ],
+        "the old tensor is returned",
+    ),
 }  # fmt: skip

@@ -284,6 +284,32 @@ def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
                 student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
                 of=f"the gradient of {of}", mistakes=named or gradient_mistakes(0.7, *inputs),
             )  # fmt: skip
+    check_that_a_shift_changes_nothing(student)
+
+
+def check_that_a_shift_changes_nothing(student):
+    """All logits of a slot are shifted by one number, which costs none of their digits."""
+    logits, labels, weights = case((6, 5, 4), seed=7)
+    logits, shift = np.round(logits * 64) / 64, checks.rng(8).choice([-8192, 8192], (6, 5, 1))
+    for dtype in (np.float32, np.float64):
+        inputs = (logits + shift).astype(dtype), labels, weights
+        of = f"{dtype.__name__} logits near 8192 and -8192"
+        x, largest = inputs[0], inputs[0].max(-1, keepdims=True)
+        log_sum = largest + np.log(np.exp(x - largest).sum(-1, keepdims=True))
+        each = (log_sum - np.take_along_axis(x, labels[..., None], -1))[..., 0]
+        p = np.exp(x - log_sum)
+        p = (p - np.eye(4)[labels]) * 0.7 * weights[..., None] / weights.sum()
+        likely = (
+            "the largest logit is added to the logarithm of the sum and subtracted again, "
+            "which costs digits: compute with the shifted logits alone"
+        )
+        checks.same(student.masked_cross_entropy_forward(*inputs),
+                    loss_of(logits, labels, weights), of=f"the loss of {of}", tolerance=1e-5,
+                    mistakes={likely: float((each * weights).sum() / weights.sum())})  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(0.7, *inputs),
+                    gradient_of(0.7, logits, labels, weights).astype(dtype),
+                    of=f"the gradient of {of}", tolerance=1e-6,
+                    mistakes={likely: p.astype(dtype)})  # fmt: skip
 
 
 @pytest.mark.weight(4)

@@ -12,7 +12,8 @@ def masked_cross_entropy_forward(
 ) -> float:
     """Σ weight · -ln softmax(logits)[label] / Σ weight, in nats; 0 if all weights are 0.
 
-    It is finite for logits up to 1e200. Class 0 is a class like every other.
+    It is finite for logits up to 1e200, and a number that is added to all logits of a slot costs no
+    digits. Class 0 is a class like every other.
     """
     # begin solution
     total = weights.sum()

@@ -37,6 +37,8 @@ PROMISES = {
     "`dloss` is the gradient of a larger loss for this one: multiply the derivative of the formula "
     "by it.": (BACKWARD,),
     "No logit is too large: both functions are finite for 1e4, and in float64 for 1e200.": (HUGE,),
+    "A number added to all logits of a slot changes nothing, and costs no digits: the loss of "
+    "[1e4, 1e4] in float32 is 0.69315, as that of [0, 0] is.": (HUGE,),
     "`dlogits` has the type of the logits, whatever the type of the weights.": (TYPES, GAPS),
     "Nothing that comes in is changed": (TRACE,),
     "| [[0, 0], [2, 0], [0, 5]] | [0, 0, 0] | [1, 1, 0] | 0.4100 | [[-0.25, 0.25], [-0.0596, "
@@ -44,7 +46,8 @@ PROMISES = {
     "Only the first two count.": (EXAMPLE,),
     "Σ weight · -ln softmax(logits)[label] / Σ weight, in nats; 0 if all weights are 0.": (
         LOSS, NONE),
-    "It is finite for logits up to 1e200. Class 0 is a class like every other.": (HUGE, CLASS_0),
+    "It is finite for logits up to 1e200, and a number that is added to all logits of a slot costs "
+    "no digits. Class 0 is a class like every other.": (HUGE, CLASS_0),
     "The gradient for the logits, given the gradient `dloss` for the loss that the forward gave.": (
         BACKWARD,),
     "It has the type of the logits, and is zero where the weight is zero.": (TYPES, BACKWARD),

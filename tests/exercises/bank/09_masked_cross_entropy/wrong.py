@@ -341,4 +341,27 @@ WRONG = {
         ],
         "keep the type of the logits",
     ),
+    "log-sum-exp in float32 in the backward": (
+        [
+            (
+                "    probs = exp / exp.sum(axis=-1, keepdims=True)\n",
+                "    largest = logits.max(axis=-1, keepdims=True)\n"
+                "    log_sum = largest + np.log(exp.sum(axis=-1, keepdims=True))\n"
+                "    probs = np.exp(logits - log_sum)\n",
+            ),
+        ],
+        "which costs digits: compute with the shifted logits alone",
+    ),
+    "log-sum-exp in float32": (
+        [
+            (
+                "    right = np.where(is_label, shifted, 0).sum(axis=-1)  # (slots,)\n"
+                "    surprise = np.log(np.exp(shifted).sum(axis=-1)) - right",
+                "    right = np.where(is_label, logits, 0).sum(axis=-1)\n"
+                "    surprise = logits.max(axis=-1) + np.log(np.exp(shifted).sum(axis=-1)) "
+                "- right",
+            ),
+        ],
+        "which costs digits: compute with the shifted logits alone",
+    ),
 }  # fmt: skip

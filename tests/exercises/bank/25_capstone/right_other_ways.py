@@ -43,7 +43,8 @@ def gelu_backward(dout, x, approximation="none"):
 
 
 def masked_cross_entropy_backward(dloss, logits, labels, weights):
-    out = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    out = np.exp(shifted - np.logaddexp.reduce(shifted, axis=-1, keepdims=True))
     for slot in np.ndindex(labels.shape):
         out[(*slot, labels[slot])] -= 1
     total = weights.sum()

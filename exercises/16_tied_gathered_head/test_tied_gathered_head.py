@@ -559,3 +559,7 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.word_logits, states, positions, weights)
     checks.leaves_no_trace(student.read_and_name, ids, positions, weights)
     checks.leaves_no_trace(student.gradients_of_both_uses, ids, positions, weights, dlogits)
+    # It raises where a call leaves anything in the .grad of a weight, which requires a gradient.
+    student.gradients_of_both_uses.grad(
+        ids, positions, weights, dlogits, wrt=("weights",), upstream=(weights[WORDS],) * 2
+    )

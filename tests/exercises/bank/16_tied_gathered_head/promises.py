@@ -38,7 +38,8 @@ PROMISES = {
     "They add up to the gradient that `read_and_name` sends to E when the gradient of the logits "
     "is `dlogits`.": (APART,),
     "A gradient reaches every parameter and the states.": (GRADIENT, BOTH),
-    "Results have the type of the arguments, float32 or float64; no argument is changed.":
+    "Results have the type of the arguments, float32 or float64; no argument is changed, nor is "
+    "the `.grad` of a parameter that is handed in.":
         (TYPES, TRACE),
     "| [[[9, 9], [2, 0], [0, 1]]] | [[2, 1]] | [[[-1, 1, 0.5], [1, -1, 0.5]]] |": (EXAMPLE,),
     "The states at the given positions of each row, in their order.": (GATHERED,),

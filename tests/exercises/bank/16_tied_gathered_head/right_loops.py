@@ -1,4 +1,4 @@
-"""Row by row; GELU and the norm written out; the two uses by hooks on two views of the matrix."""
+"""Row by row; GELU and the norm written out; the two uses by two products with the matrix."""
 
 import torch
 
@@ -32,8 +32,5 @@ def read_and_name(input_ids, positions, weights):
 def gradients_of_both_uses(input_ids, positions, weights, dlogits):
     tied = weights[WORDS].detach().requires_grad_()
     first, second = tied * 1, tied * 1
-    first.retain_grad()
-    second.retain_grad()
     logits = word_logits(first[input_ids], positions, {**weights, WORDS: second})
-    logits.backward(dlogits)
-    return first.grad, second.grad
+    return torch.autograd.grad(logits, (first, second), dlogits)

@@ -15,9 +15,10 @@ def read_and_name(input_ids, positions, weights):
 
 
 def gradients_of_both_uses(input_ids, positions, weights, dlogits):
-    tied = weights[WORDS].clone().detach().requires_grad_(True)
+    weights = {name: weight.detach() for name, weight in weights.items()}
+    tied = weights[WORDS].clone().requires_grad_(True)
     (read_and_name(input_ids, positions, {**weights, WORDS: tied}) * dlogits).sum().backward()
-    last = weights[WORDS].clone().detach().requires_grad_(True)
-    states = weights[WORDS].detach()[input_ids]
+    last = weights[WORDS].clone().requires_grad_(True)
+    states = weights[WORDS][input_ids]
     (word_logits(states, positions, {**weights, WORDS: last}) * dlogits).sum().backward()
     return tied.grad - last.grad, last.grad

@@ -272,4 +272,12 @@ WORDS = "bert"""),
         ],
         "whether the weights require a gradient decides",
     ),
+    "a backward that fills .grad of all parameters": (
+        [
+            ("    reading, naming = torch.autograd.grad(logits, (read, named), dlogits)\n",
+             "    logits.backward(dlogits)\n"
+             "    reading, naming = read.grad, named.grad\n"),
+        ],
+        "filled .grad",
+    ),
 }  # fmt: skip

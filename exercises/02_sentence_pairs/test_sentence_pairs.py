@@ -29,6 +29,13 @@ def corpus(sizes, *, longest=6, seed=5):
     return [[next(ids).tolist() for _ in range(size)] for size in sizes]
 
 
+def made_of(*lengths):
+    """Documents whose sentences have so many tokens, no two tokens alike."""
+    first = 1000 + checks.anew(9_000)
+    ids = iter(range(first, first + sum(map(sum, lengths))))
+    return [[[next(ids) for _ in range(size)] for size in document] for document in lengths]
+
+
 class Places:
     """Where the tokens of each document lie: `texts` are documents without their sentences,
     `begins` the places in them where sentences begin, and then the end."""
@@ -215,10 +222,14 @@ def test_every_pair_is_made_of_sentences_that_follow_one_another(student):
         checks.that(answer in possible, f"in 200 calls, the example's {answer} never came")
 
 
+BY_TOKENS = "it is drawn by the number of tokens: every sentence is equally likely"
+
+
 def many(student, *, target, sentences, seed=7, **more):
-    """The pairs of one long document whose sentences have one token each, with five short ones."""
+    """The pairs of one long document whose sentences have one token each, with five short ones, of
+    which the last has a long sentence."""
     for size in (300, sentences):  # what can be seen in few pairs is told sooner
-        documents = corpus([2, 7, 1, size, 3, 4], longest=1)
+        documents = made_of([1] * 2, [1] * 7, [1], [1] * size, [1] * 3, [1, 9, 1, 1])
         pairs = student.sentence_pairs(documents, 3, Rng(seed), target=target, **more)
         found = read(pairs, Places(documents), 3, target)
     return found
@@ -247,21 +258,24 @@ def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
 
 
 def check_short_documents(student):
-    """A document that is a single chunk, shorter than the target, is drawn like any other."""
-    documents = [[[1], [2], [3], [4]], [[5], [6]], [[7], [8], [9]]]
+    """A document that is a single chunk, shorter than the target, is drawn like any other, however
+    many tokens a sentence has, and however few a document."""
+    documents = made_of((1, 30, 1, 1), (40, 1), (2,), (50, 1, 2))
     places, made = Places(documents), []
-    for seed in range(300):
-        pairs = student.sentence_pairs(documents, 0, Rng(500 + seed), target=9)
-        made.append(read(pairs, places, 0, 9)[0])
+    for seed in range(350):
+        pairs = student.sentence_pairs(documents, 0, Rng(500 + seed), target=36)
+        made.append(read(pairs, places, 0, 36)[0])
     short = " where the document is shorter than the target"
     check_even({label: sum(pair.label == label for pair in made) for label in (0, 1)},
                "how often the first label is {}" + short)  # fmt: skip
     check_even({size: sum(pair.a == size for pair in made) for size in (1, 2, 3)},
-               "how often A has {} of 4 sentences" + short)  # fmt: skip
+               "how often A has {} of 4 sentences" + short,
+               lambda size: {BY_TOKENS: (1 / 32, 30 / 32, 1 / 32)[size - 1]})  # fmt: skip
     apart = [pair for pair in made if pair.label]
-    check_even({document: sum(pair.document == document for pair in apart) for document in (1, 2)},
-               "how often a random B comes from document {}" + short)  # fmt: skip
-    first = [pair.first for pair in apart if pair.document == 2]
+    check_even({document: sum(pair.document == document for pair in apart)
+                for document in (1, 2, 3)}, "how often a random B comes from document {}" + short
+               )  # fmt: skip
+    first = [pair.first for pair in apart if pair.document == 3]
     check_even({number: first.count(number) for number in (0, 1, 2)},
                "how often a random B begins with sentence {} of 3" + short)  # fmt: skip
 
@@ -291,7 +305,10 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
         first = [pair.first for pair in apart if pair.document == document]
         check_even({number: first.count(number) for number in range(sizes[document])},
                    f"how often a random B from a document of {sizes[document]} sentences begins "
-                   "with sentence {}")  # fmt: skip
+                   "with sentence {}",
+                   lambda number, own=document: {
+                       BY_TOKENS: 9 / 12 if number == 1 else 1 / 12} if own == 5 else {}
+                   )  # fmt: skip
         check_repeats(first, 1 / sizes[document],
                       f"a random B from a document of {sizes[document]} sentences begins where the "
                       "last B from there began")  # fmt: skip

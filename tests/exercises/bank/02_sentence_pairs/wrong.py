@@ -369,4 +369,43 @@ WRONG = {
         [(OTHER, OTHER + " if end < len(sentences) else 0")],
         "shorter than the target",
     ),
+    "A ends with the sentence of a token drawn from the chunk": (
+        [
+            (MIDDLE, "middle = end\n"
+                     "        if end - start > 1:\n"
+                     "            size = len(joined(sentences[start : end - 1]))\n"
+                     "            wanted = 1 + rng.integers(size)\n"
+                     "            middle = end_of_stretch(sentences, start, wanted)"),
+        ],
+        "by the number of tokens",
+    ),
+    "a random B begins with the sentence of a token drawn": (
+        [
+            (FIRST, "ends = np.cumsum([len(sentence) for sentence in documents[other]])\n"
+                    "            token = rng.integers(ends[-1])\n"
+                    "            first = int(np.searchsorted(ends, token, side='right'))"),
+        ],
+        "by the number of tokens",
+    ),
+    "documents too short for B are drawn again": (
+        [
+            (FIRST, "for _ in range(10):\n"
+                    "                if len(joined(documents[other])) >= target - len(a):\n"
+                    "                    break\n"
+                    "                other = rng.integers(len(documents) - 1)\n"
+                    "                other += other >= index\n"
+                    "            " + FIRST),
+        ],
+        "comes from document 2 where the document is shorter than the target: never",
+    ),
+    "a random B begins where enough is left to fill it": (
+        [
+            (FIRST, "for _ in range(20):\n"
+                    "                " + FIRST + "\n"
+                    "                left = documents[other][first : first + target]\n"
+                    "                if len(joined(left)) >= target - len(a):\n"
+                    "                    break"),
+        ],
+        None,
+    ),
 }  # fmt: skip

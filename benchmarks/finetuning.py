@@ -320,13 +320,13 @@ def draw(rows: list[Row], title: str) -> Picture:
             values, color = row.scores[start], COLORS.get(start, GREY)
             axes.plot(values, [place] * len(values), mark, color=color, markersize=SIZES[mark])
     for marker, color, label in (("|", GREY, "the most common answer"), ("x", GREY, BAG),
-                                  ("s", ORANGE, "the same model, nothing learned before"),
+                                  ("s", ORANGE, SCRATCH),
                                   ("o", BLUE, PRETRAINED)):  # fmt: skip
         axes.plot([], [], marker, color=color, label=label, markersize=8)
     axes.set_yticks(range(len(rows)), [f"{row.title} ({row.metric})" for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
-    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.4, -0.22), ncols=2)
+    picture.legend(frameon=False, loc="outside lower center", ncols=4)
     return picture
 
 
@@ -370,8 +370,9 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int, workers
               versus(f"{row.title}, {PRETRAINED}", f"{row.title}, {SCRATCH}", row.metric))
         for row in rows if seeds > 1
     ]  # fmt: skip
+    title = "Fine-tuned on real tasks" if real else "What pretraining bought"
     return Page(
-        title="Fine-tuned on real tasks" if real else "What pretraining bought",
+        title=f"{title}, with few labels" if len(few) == len(rows) else title,
         results=results,
         columns=(),
         verdicts=[judge(claim, results) for claim in claims],

@@ -98,6 +98,8 @@ def leaves_nothing_but_draws(function, *args, **kwargs):
         not first.written,
         f"{function.name} changed its input in place, and put the old numbers back",
     )
+    checks.that(not first.shared, f"{function.name} returns a tensor that it was given, or a view",
+                likely="what does not learn is handed on: return a copy")  # fmt: skip
     checks.same(second.value, first.value, tolerance=0.0, of=f"what {function.name} gives when the "
                 "global generators have another seed, and there is no dropout")  # fmt: skip
 
@@ -321,6 +323,28 @@ def test_gradients_reach_the_encoder(student):
             checks.same(gradients["weights"][name], expected, of=f"the gradient of {name}",
                         mistakes={"the encoder is frozen: detach or no_grad on the way":
                                   lambda out: out is None})  # fmt: skip
+    what_dropout_leaves_has_a_gradient(student)
+
+
+def what_dropout_leaves_has_a_gradient(student):
+    """A classifier that copies the vector shows by what dropout has multiplied each number."""
+    weights, (ids, mask) = weights_for(6, 6), texts(5, 4)
+    weights["classifier.weight"] = torch.eye(6, dtype=torch.float64)
+    text = right_vector(right_states(ids, mask, weights), mask, weights, "cls")
+    upstream = draw(8)(*text.shape)
+    scores, gradients = student.classify.grad(
+        ids, mask, weights, pooling="cls", dropout=0.5, training=True, wrt=("weights",),
+        upstream=upstream,
+    )  # fmt: skip
+    checks.same(scores * 0, text * 0, of="the scores in training (their shape and type)")
+    times = (scores - weights["classifier.bias"]) / text
+    through = upstream * (1 - text**2)  # tanh
+    checks.same(
+        gradients["weights"]["pooler.dense.bias"], (times * through).sum(0),
+        of="the gradient of pooler.dense.bias where dropout is 0.5",
+        mistakes={"dropout is not in the graph: .data or detach hides from the gradient which "
+                  "numbers were set to 0 and which have grown": through.sum(0)},
+    )  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -692,25 +716,25 @@ def test_texts_and_batches_of_any_size(student):
         for pooling in POOLINGS:
             given = states * 10.0 ** float(draw.rng.integers(-3, 6)), seen, weights
             sweep.same(
-                student.text_vector(*given, pooling=pooling),
+                student.text_vector(*sweep.laid_out(given, number), pooling=pooling),
                 right_vector(*given, pooling),
                 of=f"the vectors ({pooling}) for {of}",
                 given=states,
             )
             sweep.same(
-                student.classify(ids, mask, weights, pooling=pooling),
+                student.classify(*sweep.laid_out((ids, mask, weights), number), pooling=pooling),
                 right_logits(ids, mask, weights, pooling),
                 of=f"the scores ({pooling}) for {of}",
                 given=states,
             )
     for rows, labels in ((1, 1), (1, 2), (3, 9), (4_003, 3), (4_003, 1), (2, 9_001), (7, 1)):
-        for scale in (1e-3, 1.0, 1e3, 1e6):
+        for way, scale in enumerate((1e-3, 1.0, 1e3, 1e6)):
             logits = torch.from_numpy(draw.rng.normal(size=(rows, labels))) * scale
             wanted = torch.from_numpy(
                 draw.ids(rows, entries=labels) if labels > 1 else draw.rng.normal(size=rows) * scale
             )
             sweep.same(
-                student.loss(logits, wanted),
+                student.loss(*sweep.laid_out((logits, wanted), way)),
                 right_loss(logits, wanted),
                 of=f"the loss of {rows} rows and {labels} labels, scores near {scale:g}",
             )
@@ -726,7 +750,8 @@ def test_texts_and_batches_of_any_size(student):
         weights, batches = weights_for(4, labels), lessons(steps, labels=labels)
         if labels == 1:  # gradients in the thousands
             batches = [{**batch, "labels": 1e4 * batch["labels"]} for batch in batches]
-        out = student.fine_tune(weights, batches, pooling=pooling, dropout=0.0, **settings)
+        laid = sweep.laid_out((weights, batches), steps)
+        out = student.fine_tune(*laid, pooling=pooling, dropout=0.0, **settings)
         found, losses = checks.parts(out, "weights", "losses")
         right = trained(weights, batches, pooling=pooling, **settings)
         of, near = f"after {steps} steps, {settings}", max(2e-6, NEAR * steps)

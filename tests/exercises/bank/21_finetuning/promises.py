@@ -45,6 +45,10 @@ PROMISES = {
     "The batches may differ in size.": (STEPS, "test_texts_and_batches_of_any_size"),
     "The weights that come in are left as they are; a dict of new ones goes out, under the same "
     "names.": (STEPS,),
+    "Each of them is a tensor of its own: none, not even an unused pooler, is one that came in.": (
+        STEPS,
+    ),
+    "Tensors may have gaps in memory.": ("test_texts_and_batches_of_any_size",),
     "weights are float32 or float64, and stay so": (STEPS, BY_HEART),
     "`mean` gives (2, 1).": (VECTOR,),
     "gives (tanh 0, tanh 2) = (0, 0.964)": (VECTOR,),

@@ -29,6 +29,7 @@ def fine_tune(weights, batches, *, pooling, peak_rate, warmup_steps, weight_deca
     m = {name: torch.zeros_like(w) for name, w in weights.items()}
     v = {name: torch.zeros_like(w) for name, w in weights.items()}
     losses, n = [], len(batches)
+    weights = {name: w.clone() for name, w in weights.items()}
     for t, batch in enumerate(batches):
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
         out = classify(

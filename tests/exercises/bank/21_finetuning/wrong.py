@@ -421,4 +421,31 @@ WRONG = {
         ],
         None,
     ),
+    "dropout hidden from the gradient": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "text = text + (F.dropout(text, dropout, training) - text).detach()\n"
+             '    return dense(text, weights, "classifier")'),
+        ],
+        "dropout is not in the graph",
+    ),
+    "the pooler that was handed in": (
+        [
+            ("    return {name: w.detach() for name, w in weights.items()}, losses",
+             "    return {name: given[name] if w.grad is None and w.equal(given[name]) else\n"
+             "            w.detach() for name, w in weights.items()}, losses"),
+            ("    weights = {name: w.clone().requires_grad_() for name, w in weights.items()}\n",
+             "    given = weights\n"
+             "    weights = {name: w.clone().requires_grad_() for name, w in weights.items()}\n"),
+        ],
+        "what does not learn is handed on",
+    ),
+    "a row of states seen as one vector": (
+        [
+            ('return dense(states[:, 0], weights, "pooler.dense").tanh()',
+             "first = states.view(len(states), -1)[:, : states.shape[-1]]\n"
+             '        return dense(first, weights, "pooler.dense").tanh()'),
+        ],
+        None,
+    ),
 }  # fmt: skip

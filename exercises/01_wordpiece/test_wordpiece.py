@@ -186,6 +186,7 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
         text_case("a \u0301 b \u0302\u0303 c", True),  # words of accents alone
         text_case("ǅep, a≠b", True),  # a letter of title case, and a sign that is = and an accent
         text_case(text + " हिन्दी ﬁ x² Å", False),
+        text_case("a \u0301 b!\u0301c", False),  # accents of no letter
         by_default,
         text_case(f"{any_letters(22).title()} Zoë", True),
         text_case(example, True),
@@ -449,15 +450,21 @@ def test_a_text_becomes_the_ids_of_its_pieces(student):
     }
     check_cases(student.encode, [example])
     parts = unicodedata.normalize("NFD", "한")
-    decomposed = numbered(["e", "é", "##\u0301", "##t", "한", parts[0], *(f"##{c}" for c in parts)])
-    cases = [id_case(text, decomposed, lowercase)
-             for text, lowercase in (("e\u0301t", False), ("한 한t", True))]  # fmt: skip
+    letters = ["e", "é", "##\u0301", "##e", "##t", "한", parts[0], *(f"##{c}" for c in parts)]
+    decomposed = numbered(letters)
+    long, short = "한" * 40, "e\u0301" * 60  # in lower case of 120 and of 60 characters
+    cases = [id_case(text, decomposed, lowercase) for text, lowercase in (
+        ("e\u0301t", False), ("한 한t", True), (long, True), (short, True))]  # fmt: skip
     for case in cases:
         words = reference.basic_tokens(case.args[0], **case.options)
         case.mistakes["the words are brought into form NFC: they are cut as they are"] = [
             decomposed[piece] for word in words
             for piece in reference.wordpieces(unicodedata.normalize("NFC", word), decomposed)
         ]  # fmt: skip
+    whole = [decomposed[piece] for piece in cut(unicodedata.normalize("NFD", long), decomposed)]
+    for case, counted in zip(cases[2:], (whole, [decomposed["[UNK]"]]), strict=True):
+        case.mistakes["the length of a word is counted before its accents are removed: count what "
+                      "basic_tokens returns"] = counted  # fmt: skip
     check_cases(student.encode, cases)
 
 

@@ -418,4 +418,34 @@ WRONG = {
         ],
         "found again without longest_word",
     ),
+    "the length is that before the accents are removed": (
+        [
+            (WORDS,
+             "words = []\n"
+             "    for word in basic_tokens(text, lowercase=False):\n"
+             "        tokens = basic_tokens(word, lowercase=lowercase)\n"
+             "        words += ['[UNK]'] if len(word) > 100 else tokens"),
+            (RESULT,
+             "wanted = [wordpieces(w, vocabulary, longest_word=10**9) for w in words]\n"
+             "    return [vocabulary[piece] for pieces in wanted for piece in pieces]"),
+        ],
+        "counted before its accents are removed",
+    ),
+    "an accent joins what stands before it": (
+        [
+            (SPLIT,
+             "tokens, is_open = [], False\n"
+             "    for char in text:\n"
+             "        if char.isspace():\n"
+             "            is_open = False\n"
+             "        elif tokens and (is_open or unicodedata.combining(char)) and not "
+             "is_punctuation(char):\n"
+             "            tokens[-1] += char\n"
+             "        else:\n"
+             "            tokens.append(char)\n"
+             "            is_open = not is_punctuation(char)\n"
+             "    return tokens"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -52,7 +52,8 @@ def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
     generator = checks.generator(seed)
     count = len(layers_read(layers)[feature])
     weights = torch.randn(count, generator=generator, dtype=torch.float64)
-    return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
+    mix = {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
+    return mix if layers % 2 else dict(reversed(mix.items()))  # a dict may have any order
 
 
 def pieces(states, starts):
@@ -266,6 +267,12 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                         "are infinite that begin no word", mistakes={
                             "a word that is not there is set to 0 after the mix: its gradient is "
                             "0 · inf": lambda out: True})  # fmt: skip
+        none = torch.full_like(starts, -1)
+        checks.same(
+            student.word_features(states, none, feature=name, mix=mix_for(name, 4)),
+            right_features(states, none, name, mix_for(name, 4)).detach(),
+            of=f"the features {name}, where no row has a word",
+        )
     for name in NAMES:  # a layer that the feature does not read may hold anything
         more, at = case(6, 2, 7, 3)
         for layer in {*range(7)} - {*layers_read(6)[name]}:

@@ -268,4 +268,14 @@ WRONG = {
         ],
         "the scale does not learn",
     ),
+    "the sequence is cut behind the last word": (
+        [(VECTORS, "seq = int(starts.max()) + 1\n"
+                   "    " + VECTORS.replace(".detach()", ".detach()[:, :seq]"))],
+        "index 0 is out of bounds",
+    ),
+    "the mix by the order of its entries": (
+        [(SHARES, "weights, scale = mix.values()\n"
+                  "        weights = scale * weights.softmax(dim=0)")],
+        None,
+    ),
 }  # fmt: skip

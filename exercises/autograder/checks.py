@@ -224,16 +224,17 @@ def _nothing_kept(name: str, call: Trace) -> None:
                     "calls return; return a copy")  # fmt: skip
 
 
-def _turned(tree: Any) -> Any:
-    """The same values, NumPy's arrays in Fortran's order, the entries of each dict in the opposite
+def _turned(tree: tuple[tuple, dict]) -> Any:
+    """The same arguments, NumPy's arrays in Fortran's order, the entries of a dict in the opposite
     one. None if nothing has another order, or for a generator, which may draw in that of memory."""
     found = list(leaves(tree))
     if any(isinstance(leaf, Rng) for leaf in found):
         return None
     order = cycle((reversed, iter))  # of two dicts one: their entries are not in the same order
-    turned = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
-                        and leaf.ndim > 1 else leaf, tree,
-                        order=lambda items: next(order)(items))  # fmt: skip
+    args, named = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
+                             and leaf.ndim > 1 else leaf, (tree[0], [*tree[1].items()]),
+                             order=lambda items: next(order)(items))  # fmt: skip
+    turned = args, dict(named)
     has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in found)
     return turned if has_arrays or pack(turned) != pack(tree) else None
 

@@ -207,6 +207,8 @@ def test_what_is_found_again_by_an_inner_list_is_told(student, value):
 def test_the_order_of_the_entries_of_a_dict_is_no_part_of_it(student):
     with pytest.raises(CheckFailed, match=r"another order(.|\n)*found by its name alone"):
         checks.leaves_no_trace(student.first_entry, {"a": 3, "b": 4})
+    with pytest.raises(CheckFailed, match="entries in another order"):
+        checks.leaves_no_trace(student.first_entry, x={"a": 3, "b": 4})
 
 
 def test_what_is_kept_for_another_function_is_told(student):

@@ -382,6 +382,15 @@ def test_nothing_is_left_behind(student):
         checks.same(student.softmax_backward(dout, probs, axis), softmax_back(dout, probs, axis),
                     of=f"the gradient along axis {axis}, after that along the other",
                     mistakes={kept: softmax_back(dout, probs, other[axis])})  # fmt: skip
+    # In memory these arrays are alike: their shape says which numbers are a row.
+    kept, whole = "a result is kept, and found again without the shape", softmax(x, 0)
+    for shape in ((3, 4), (2, 6), (12,)):
+        given, probs, of = x.reshape(shape), whole.reshape(shape), f"the same numbers as {shape}"
+        checks.same(student.softmax_forward(given, 0), softmax(given, 0),
+                    of=f"the probabilities of {of}", mistakes={kept: probs})  # fmt: skip
+        checks.same(student.softmax_backward(given, probs, 0), softmax_back(given, probs, 0),
+                    of=f"the gradient of {of}",
+                    mistakes={kept: softmax_back(x, whole, 0).reshape(shape)})  # fmt: skip
 
 
 def test_a_large_array_takes_no_longer_than_a_loop(student):

@@ -236,4 +236,12 @@ WRONG = {
           "    return KEPT.setdefault((x.tobytes(), x.shape, x.dtype), probs).copy()\n")],
         "found again without the axis",
     ),
+    "probabilities kept without their shape": (
+        [("import numpy as np\n", "import numpy as np\n\nKEPT = {}\n"),
+         ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+          "    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
+          "    key = x.tobytes(), axis % x.ndim, x.dtype\n"
+          "    return KEPT.setdefault(key, probs).reshape(x.shape).copy()\n")],
+        "found again without the shape",
+    ),
 }  # fmt: skip

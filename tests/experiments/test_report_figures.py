@@ -63,7 +63,7 @@ def test_the_verdicts_are_those_of_the_page(page):
         assert f"- **{one['answer']}**: {one['claim']}. → {one['reason']}" in text
 
 
-@pytest.mark.parametrize("name", ["finetuning", "finetuning_real"])
+@pytest.mark.parametrize("name", ["finetuning", "finetuning_real", "finetuning_few"])
 def test_the_figures_of_fine_tuning_are_those_of_the_page(name):
     """Its tables have a row for each task, and columns for each start."""
     found = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["results"]

@@ -399,7 +399,7 @@ def test_a_gradient_that_does_not_arrive_is_none(student):
 
 @pytest.mark.parametrize("name", ["learned_from", "frozen"])
 def test_a_parameter_keeps_its_gradient_and_its_flag(student, name):
-    with pytest.raises(StudentError, match="filled .grad, or changed requires_grad, of a given"):
+    with pytest.raises(StudentError, match=r"filled \.grad, or changed requires_grad, of a given"):
         getattr(student, name).grad(torch.ones(2), wrt=("x",), upstream=torch.ones(2))
 
 

@@ -25,7 +25,7 @@ from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.train import SeedRun
+from bert_finetuning.train import SeedResult, SeedRun
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 from bert_run.training_loop import read_metrics
@@ -149,6 +149,24 @@ def test_seeds_differ_and_their_median_spread_and_majority_are_written(settings,
     printed = capsys.readouterr().out
     for words in ("seed 2", "median of 3", "majority", "bert-predict", str(settings.out)):
         assert words in printed
+
+
+@pytest.mark.parametrize("best", [0, 1])
+def test_of_several_seeds_the_model_with_the_highest_score_answers(settings, monkeypatch, best):
+    settings, measured_by = replace(settings, seeds=2), SeedResult.read
+
+    def read(folder, metric):
+        """The result of a run that is over, with a score that is given."""
+        if (result := measured_by(folder, metric)) is None:
+            return None
+        score = 0.75 if folder.name == f"seed-{best}" else 0.25
+        return replace(result, best={**result.best, metric: score})
+
+    finetune(settings)
+    monkeypatch.setattr(SeedResult, "read", read)
+    outcome = finetune(settings)
+    assert (outcome.folder.name, outcome.best.seed) == (f"seed-{best}", best)
+    assert same_weights(settings.out, outcome.folder / "best")
 
 
 def test_the_best_model_on_dev_is_kept_and_the_last_one_too(settings):

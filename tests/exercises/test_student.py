@@ -352,6 +352,19 @@ def test_what_is_far_too_slow_is_measured_twice_alone(times_as_slow, rounds, mon
     assert len(asked) == 3 * rounds
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 1e-5)])
+def test_numbers_are_compared_as_exactly_as_the_page_for_authors_says(dtype, tolerance):
+    numbers = np.array([0.25, 1, 8], dtype)  # beside numbers below 1 the tolerance is of 1
+    allowed = tolerance * np.maximum(1, numbers)
+    for factor in (0.5, -0.5):
+        checks.same((numbers + factor * allowed).astype(dtype), numbers)
+    for place in range(3):
+        wrong = numbers.copy()
+        wrong[place] += 3 * allowed[place]
+        with pytest.raises(CheckFailed, match="1 of 3 numbers differ"):
+            checks.same(wrong, numbers)
+
+
 def test_a_setting_that_is_put_back_is_no_change(student):
     checks.leaves_no_trace(student.set_type)
 

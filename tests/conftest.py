@@ -83,30 +83,25 @@ def is_whole(config: pytest.Config) -> bool:
     return config.getoption("--all") or names_a_file
 
 
-@pytest.fixture(scope="session")
-def draw() -> Callable[[Any], bytes]:
-    """A picture as the course draws it."""
+@pytest.fixture(scope="session", autouse=True)
+def no_picture_is_drawn(request) -> Iterator[Callable[[Any], bytes]]:
+    """Half of a short run is the drawing of its curve. So where slow tests are left out, a picture
+    is one dot, except for a test that asks for `pictures`. Yields what draws one."""
     from bert_run.pictures import Picture
 
-    return Picture._repr_png_
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_curve_is_drawn(request, draw) -> Iterator[None]:
-    """Half of a short run is the drawing of its curve. So where slow tests are left out, a picture
-    is one gray dot, except for a test that asks for `pictures`."""
     with pytest.MonkeyPatch.context() as patch:
+        draw = Picture._repr_png_
         if not is_whole(request.config):
             file = io.BytesIO()
             Image.new("L", (1, 1)).save(file, "png")
-            patch.setattr("bert_run.pictures.Picture._repr_png_", lambda _: file.getvalue())
-        yield
+            patch.setattr(Picture, "_repr_png_", lambda _: file.getvalue())
+        yield draw
 
 
 @pytest.fixture
-def pictures(draw, monkeypatch) -> None:
+def pictures(no_picture_is_drawn, monkeypatch) -> None:
     """Pictures are drawn in this test."""
-    monkeypatch.setattr("bert_run.pictures.Picture._repr_png_", draw)
+    monkeypatch.setattr("bert_run.pictures.Picture._repr_png_", no_picture_is_drawn)
 
 
 @cache

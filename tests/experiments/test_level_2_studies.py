@@ -74,9 +74,9 @@ def test_shares_add_up_to_one_and_none_goes_to_what_is_hidden(causal):
 def test_pictures_show_in_a_notebook_and_save_as_files(tmp_path, pictures):
     shares = attention_of(random_bert(), padded_batch())
     tokens = [f"w{i}" for i in range(9)]
-    pictures = [draw_head(shares[0][0, 1], tokens, title="a head"), draw_all_heads(shares, 9),
-                draw_masks(["the", "cat", "sat"])]  # fmt: skip
-    for number, picture in enumerate(pictures):
+    drawn = [draw_head(shares[0][0, 1], tokens, title="a head"), draw_all_heads(shares, 9),
+             draw_masks(["the", "cat", "sat"])]  # fmt: skip
+    for number, picture in enumerate(drawn):
         assert picture._repr_png_().startswith(PNG)
         path = tmp_path / f"{number}.png"
         picture.save(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 from autograder.points import Exercise
 from autograder.runner import source_text
 
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)  # a parse cut off
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)  # or time is up
 LEAST = 30  # nodes of a function that is compared
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -126,6 +126,7 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
         float32 * np.float32(1e30),
         equal,
         equal.astype(np.float32),
+        *near_the_limits_of_exp(rng),
     ):
         for given, axis in ((x, -1), (x.T, 0)):
             checks.same(
@@ -133,13 +134,29 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
                 softmax(given, axis),
                 of="the probabilities",
                 # What overflows at 1e200, but not at 1,000, may have many reasons.
-                mistakes=shift_mistakes(given, axis)
-                if np.abs(given).max() < 1e5
-                else {
-                    "the probabilities do not sum to 1: the logarithm of the sum is lost beside a "
-                    "large score": lambda out, axis=axis: bool((out.sum(axis) > 1.1).any())
-                },
+                mistakes=lambda: (
+                    shift_mistakes(given, axis)
+                    if np.abs(given).max() < 1e5
+                    else {
+                        "the probabilities do not sum to 1: the logarithm of the sum is lost "
+                        "beside a large score": lambda out: bool((out.sum(axis) > 1.1).any())
+                    }
+                ),
             )
+
+
+def near_the_limits_of_exp(rng):
+    """exp overflows above 88.7 in float32, above 709.8 in float64, and loses digits where it is
+    below 1e-38 or 1e-308. Rows of one sign and of both, and a row whose sum alone overflows."""
+    for dtype, sizes in (
+        (np.float32, (85, 88.5, 89.5, 92, 97, 104, 120, 300, 650)),
+        (np.float64, (650, 706, 709.5, 711, 730, 746, 900, 2000, 9000)),
+    ):
+        for size in sizes:
+            one, other = size - 3 * rng.random((2, 1, 3))
+            for rows in ((one, other), (-one, -other), (one, -other), (one, 0 * other)):
+                yield np.concatenate(rows).astype(dtype)
+    yield 82 + rng.random((2, 4003)).astype(np.float32)
 
 
 def shift_mistakes(x, axis):

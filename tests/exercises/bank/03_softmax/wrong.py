@@ -186,6 +186,16 @@ WRONG = {
         ],
         "largest of the whole array is subtracted",
     ),
+    "no shift where no score is above 100": (
+        [
+            (f"    shifted = x - {LARGEST}",
+             "    if not x.size or np.abs(x).max() <= 100:\n"
+             "        shifted = x\n"
+             "    else:\n"
+             f"        shifted = x - {LARGEST}"),
+        ],
+        "exp overflows",
+    ),
     "axis by name alone": (
         [
             ("probs: Float[ndarray, \"*shape\"], axis: int = -1",

@@ -94,6 +94,15 @@ def test_your_attention_passes_the_checks_of_exercise_6(student):
 @pytest.mark.weight(1)
 def test_your_lookup_backward_passes_the_checks_of_exercise_8(student):
     passes(student, "08_embeddings")
+    for dtype in ("float16", "float32"):  # there, checks of all three functions ask for these
+        for ids in (np.array([[2, 0], [2, 2]]), np.zeros((0, 2), np.int64)):
+            dout = np.ones((*ids.shape, 3), dtype)
+            right = np.zeros((4, 3), dtype)
+            np.add.at(right, ids, dout)
+            checks.same(student.lookup_backward(dout, ids, 4), right,
+                        of=f"the {dtype} gradient of a table for ids of shape {ids.shape}",
+                        mistakes={"the table has another type than dout": (
+                            lambda out: out.dtype != dout.dtype)})  # fmt: skip
 
 
 @pytest.mark.weight(3)
@@ -395,6 +404,22 @@ def off_center(weights):
     return {n: w + 1e4 if n in far else w for n, w in weights.items()}
 
 
+def quiet(weights):
+    """The same weights, but what enters the second norm is about 10,000 times smaller."""
+    small = ("attention.output.LayerNorm.weight", "attention.output.LayerNorm.bias",
+             "output.dense.weight", "output.dense.bias")  # fmt: skip
+    return {n: w * w.dtype.type(1e-4) if n in small else w for n, w in weights.items()}
+
+
+def with_a_row_of_zeros(weights):
+    """The same weights, but the first row of each, or its first number, is 0: nobody can divide by
+    the scale of a norm, nor by what enters GELU."""
+    return {n: np.concatenate([0 * w[:1], w[1:]]) for n, w in weights.items()}
+
+
+# For float32: its own smallest number is about 1e-7, beside which an eps of 1e-12 counts too.
+SETTINGS_IN_FLOAT32 = ((1.0, {"eps": 0.1}), (1.0, {"eps": 0.1, "approximation": "tanh"}),
+                       (1e-4, {"eps": 1e-12}), (1e-4, {"eps": 1e-8}))  # fmt: skip
 SETTINGS_OF_A_LAYER = ({}, {"eps": 0.1}, {"eps": 0.0, "approximation": "tanh"},
                        {"eps": 1e-3, "approximation": "tanh"})  # fmt: skip
 
@@ -429,7 +454,7 @@ def test_your_layer_forward_on_any_input(student):
     x, mask, own, heads = layer_case(3, 5, 8, 2, 3)
     same_layer(student.layer_forward, x, mask, off_center(own), heads=heads,
                of="the layer, where the means of what is normalized are 10,000")  # fmt: skip
-    loud = np.where(mask[:, :, None] == 0, 1e12 * x, x)
+    loud = np.where(mask[:, :, None] == 0, 1e50 * x, x)
     same_layer(student.layer_forward, loud, mask, own, heads=heads, tokens=mask == 1,
                mistakes=ON_LARGE_NUMBERS,
                of="the tokens of a layer whose padding holds large numbers")  # fmt: skip
@@ -441,11 +466,11 @@ def test_your_layer_forward_on_any_input(student):
     wide = np.repeat(x, 2, axis=2)
     same_layer(student.layer_forward, wide[:, :, ::2], mask[:, ::1], own, heads=heads,
                tokens=mask == 1, of="the layer for an array with gaps in memory")  # fmt: skip
-    x, mask, own, heads = layer_case(2, 3, 6, 2, 5, dtype=np.float32)
-    for approximation in ("none", "tanh"):
-        same_layer(student.layer_forward, x, mask, own, heads=heads, eps=0.1,
-                   approximation=approximation, tolerance=1e-4,
-                   of=f"the layer in float32, approximation {approximation!r}")  # fmt: skip
+    for scale, how in SETTINGS_IN_FLOAT32:
+        x, mask, own, heads = layer_case(2, 3, 6, 2, 5, scale=scale, dtype=np.float32)
+        same_layer(student.layer_forward, x, mask, quiet(own) if scale < 1 else own, heads=heads,
+                   **how, tolerance=1e-3 if scale < 1 else 1e-4,
+                   of=f"the layer in float32, for numbers near {scale:g}, {how}")  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -474,7 +499,7 @@ def test_your_layer_backward_on_any_input(student):
     same_layer(student.layer_backward, dout, x, mask, off_center(own), heads=heads, tolerance=1e-8,
                of="the gradients, where the means of what is normalized are 10,000")  # fmt: skip
     of_tokens = np.where(mask[:, :, None] == 0, 0.0, dout)
-    loud = np.where(mask[:, :, None] == 0, 1e12 * x, x)
+    loud = np.where(mask[:, :, None] == 0, 1e50 * x, x)
     same_layer(
         student.layer_backward,
         of_tokens,
@@ -499,12 +524,13 @@ def test_your_layer_backward_on_any_input(student):
         heads=heads,
         of="the gradients of the tokens of a layer where one example is all padding",
     )
-    x, mask, own, heads = layer_case(2, 3, 6, 2, 5, dtype=np.float32)
-    dout = checks.rng(10).normal(size=x.shape).astype(np.float32)
-    for approximation in ("none", "tanh"):
-        same_layer(student.layer_backward, dout, x, mask, own, heads=heads, eps=0.1,
-                   approximation=approximation, tolerance=1e-3,
-                   of=f"the gradients in float32, approximation {approximation!r}")  # fmt: skip
+    for scale, how in SETTINGS_IN_FLOAT32:
+        x, mask, own, heads = layer_case(2, 3, 6, 2, 5, scale=scale, dtype=np.float32)
+        # The norms divide by tiny deviations: the gradients are near 1 all the same.
+        dout = (scale * checks.rng(10).normal(size=x.shape)).astype(np.float32)
+        same_layer(student.layer_backward, dout, x, mask, quiet(own) if scale < 1 else own,
+                   heads=heads, **how, tolerance=1e-3,
+                   of=f"the gradients in float32, for numbers near {scale:g}, {how}")  # fmt: skip
 
 
 # --- All together ---
@@ -620,6 +646,9 @@ def test_your_layer_on_inputs_of_any_size(student):
             hidden = heads * head_dim * (2 if heads * head_dim < 3 else 1)
             x, _, own, _ = layer_case(batch, seq, hidden, heads, wide)
             own = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in own.items()}
+            has_zeros = number % 5 == 2
+            if has_zeros:
+                own = with_a_row_of_zeros(own)
             mask = draw.mask(batch, seq, dtype=draw.rng.choice(["int64", "int32", "uint8"]))
             given, size = (
                 (x * 10.0 ** draw.rng.integers(-2, 3), mask, own),
@@ -630,7 +659,8 @@ def test_your_layer_on_inputs_of_any_size(student):
             if is_backward:
                 given = size * draw.rng.normal(size=x.shape), *given
             yield sweep.Case(
-                f"(batch, seq, hidden) {x.shape}, {heads} heads, intermediate {wide}",
+                f"(batch, seq, hidden) {x.shape}, {heads} heads, intermediate {wide}"
+                + ", the first row of each weight 0" * has_zeros,
                 given,
                 {
                     "heads": heads,

@@ -387,4 +387,45 @@ WRONG = {
         ],
         "where the means of what is normalized are 10,000",
     ),
+    "normalized again from the result of the norm": (
+        [
+            ('    dsum = norm_backward(dout, kept["second sum"], weights, "output.LayerNorm", eps, '
+             "grads)\n",
+             '    normalized = kept["out"] - weights["output.LayerNorm.bias"]\n'
+             '    normalized = normalized / weights["output.LayerNorm.weight"]\n'
+             '    grads["output.LayerNorm.weight"] = (dout * normalized).sum((0, 1))\n'
+             '    grads["output.LayerNorm.bias"] = dout.sum((0, 1))\n'
+             '    d = dout * weights["output.LayerNorm.weight"]\n'
+             "    dsum = d - d.mean(-1, keepdims=True)\n"
+             "    dsum = dsum - normalized * (d * normalized).mean(-1, keepdims=True)\n"
+             '    dsum = dsum / np.sqrt(kept["second sum"].var(-1, keepdims=True) + eps)\n'),
+        ],
+        "the first row of each weight 0",
+    ),
+    "the gate of GELU by a division": (
+        [
+            (DGELU,
+             '    before, gate = kept["before gelu"], kept["wide"] / kept["before gelu"]\n'
+             "    slope = np.exp(-before * before / 2) / math.sqrt(2 * math.pi)\n"
+             '    if approximation == "tanh":\n'
+             "        slope = 2 * gate * (1 - gate) * SCALE * (1 + 3 * CUBIC * before * before)\n"
+             "    dwide = dwide * (gate + before * slope)\n"),
+        ],
+        "the first row of each weight 0",
+    ),
+    "an eps of 1e-7 or more in float32": (
+        [
+            ("    projected = [split(",
+             "    eps = max(eps, 1e-7) if x.dtype == np.float32 else eps\n"
+             "    projected = [split("),
+        ],
+        None,
+    ),
+    "the table of a lookup in float32 at least": (
+        [
+            ("dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)",
+             "dtable = np.zeros((entries, dout.shape[-1]), np.result_type(dout, np.float32))"),
+        ],
+        "the table has another type than dout",
+    ),
 }  # fmt: skip

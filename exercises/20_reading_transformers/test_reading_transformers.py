@@ -1,5 +1,6 @@
 """Reading checkpoints: names and layouts of all years, and what is not there is said."""
 
+import itertools
 import math
 
 import numpy as np
@@ -276,6 +277,36 @@ def test_shapes_and_count_follow_every_field_of_the_config(student):
     )  # fmt: skip
 
 
+FIRST_WORDS = {"embeddings": "bert.embeddings", "encoder": "bert.encoder", "pooler": "bert.pooler",
+               "encoder_2": "encoder_2", "bert": "bert", "cls": "cls", "head": "head"}  # fmt: skip
+WORDS_OF_NAMES = ("dense", "dense_1", "LayerNorm", "LayerNorm_1", "layer_norm_2", "conv2d_12",
+                  "block_3", "layers_4", "gamma", "beta", "encoder", "embeddings", "module",
+                  "task_embeddings", "kernel_1", "weight", "bias", "7")  # fmt: skip
+LAST_WORDS = {"kernel": "weight", "output_weights": "weight", "output_bias": "bias"}
+NORMS = {"gamma": "weight", "beta": "bias"}
+
+
+def drawn_name(rng):
+    """A name of words drawn at random, with dots or with slashes, and what the table makes of it:
+    in most words nothing."""
+    has_slashes = rng.random() < 0.6
+    words = [str(word) for word in rng.choice(WORDS_OF_NAMES, rng.integers(1, 4))]
+    layer = f"layer_{rng.integers(30)}"
+    if rng.random() < 0.4:
+        words.insert(rng.integers(len(words)), layer)
+    if has_slashes and rng.random() < 0.4:
+        words.append(str(rng.choice([*LAST_WORDS])))
+    words.insert(0, str(rng.choice([*FIRST_WORDS])))
+    right = [FIRST_WORDS[words[0]], *words[1:]]
+    if has_slashes:
+        right = [word.replace("_", ".") if word == layer else word for word in right]
+    if words[-1].endswith("_embeddings"):
+        right.append("weight")
+    elif words[-2] == "LayerNorm" or words[-1] in LAST_WORDS:
+        right[-1] = (NORMS | LAST_WORDS).get(words[-1], words[-1])
+    return ("/" if has_slashes else ".").join(words), ".".join(right)
+
+
 LETTERS = "lstrip takes letters away, not a word: use removeprefix"
 
 
@@ -295,6 +326,18 @@ def test_every_name_of_the_table_is_known(student):
                 student.common_name(name), right, of=f"the name of {name}",
                 mistakes=lambda: {LETTERS: letters_are_missing(right), what: lambda out: True},
             )  # fmt: skip
+    rng = checks.rng(13)
+    for name, right in (drawn_name(rng) for _ in range(400)):
+        checks.same(
+            student.common_name(name),
+            right,
+            of=f"the name of {name}",
+            mistakes={
+                "of words like layer_7, dense_1 and conv2d_12 only layer_7 becomes two": (
+                    lambda out, right=right: out.count(".") > right.count(".")
+                )
+            },
+        )
 
 
 @pytest.mark.weight(2)
@@ -653,12 +696,17 @@ def test_names_of_all_kinds_may_stand_in_one_file(student):
         weights = weights_of(config, seed=30 + number)
         under = ((WORDS,), (DECODER,), (WORDS, DECODER))[number % 3]
         given = in_any_names(weights, rng, words_under=under)
-        given |= {"module.head.kernel_scale": np.ones(3), "optimizer/global_step": np.array(3)}
+        drawn = {right: name for name, right in (drawn_name(rng) for _ in range(20))}
+        others = {name: np.ones((2, 3)) for right, name in drawn.items() if right not in weights}
+        others["module.head.kernel_scale"] = np.ones(3)
+        if number % 3 == 0:  # a decoder of its own, under any name
+            others |= dict([in_any_name(DECODER, weights[WORDS] + 1, rng)])
+        given |= others | {"optimizer/global_step": np.array(3)}
         given = {str(n): given[str(n)] for n in rng.permutation(list(given))}
         compare(
             student.read_checkpoint(given, config),
             weights,
-            unexpected=["module.head.kernel_scale"],
+            unexpected=[name for name in given if name in others],
             of=f"a file whose arrays have names of all kinds, hidden size {size}",
         )
 

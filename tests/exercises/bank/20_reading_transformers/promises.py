@@ -24,8 +24,9 @@ PROMISES = {
     "with `bert.` before it (a BertModel)": NAMES + SAID,
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` | weight, bias |": NAMES + FILES,
     "| `cls.predictions.decoder.bias` | `cls.predictions.bias` |": NAMES + SHARED,
-    "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7`. A "
-    "name without a slash keeps its `layer_7`.": NAMES + TENSORFLOW,
+    "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7`; "
+    "other words keep their number (`dense_1`). A name without a slash keeps its `layer_7`.": NAMES
+    + TENSORFLOW,
     "weight, and the matrix is (in, out): transpose it before anything else is done with it (a "
     "`…/Wqkv/kernel`, or `cls/predictions/decoder/kernel`, too)": TENSORFLOW + FUSED + SHARED,
     "weight as it is (out, in), bias": NAMES + TENSORFLOW,

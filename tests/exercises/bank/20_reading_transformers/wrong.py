@@ -411,4 +411,8 @@ WRONG = {
         ],
         "without one, its last word stays",
     ),
+    "each number of TensorFlow's names is a word": (
+        [(LAYER + r': r"/layer.\1"', r'r"/([A-Za-z]+)_(\d+)(?=/)": r"/\1.\2"')],
+        "only layer_7 becomes two",
+    ),
 }  # fmt: skip

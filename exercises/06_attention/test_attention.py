@@ -76,11 +76,13 @@ def score_mistakes(query, key, value, mask):
     }
 
 
-def overflowing(query, key, value, mask):
+def overflowing(query, key, value, mask, *, axes=None):
+    """Without a shift, or with one by the largest score along other axes than the keys."""
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = np.where(mask[:, None, None, :], scores, -np.inf)
-    probs = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    e = np.exp(scores - (scores.max(axes, keepdims=True) if axes else 0))
+    probs = e / e.sum(-1, keepdims=True)
     return probs @ value, probs
 
 
@@ -175,6 +177,29 @@ def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
         for q, k in ((query, key), (-np.abs(query), np.abs(key))):
             check_scores(student, q, k, value, None, scale)
             check_scores(student, q, k, value, mask, scale)
+    check_near_the_limits_of_exp(student)
+
+
+def check_near_the_limits_of_exp(student):
+    """exp overflows above 88.7 in float32, above 709.8 in float64, and loses digits where it is
+    below 1e-38 or 1e-308. The scores of a query are near a size of either sign, or near 0."""
+    _, _, value, _, mask = inputs((1, 1, 3, 3, 1))
+    near_1 = checks.rng(13).random(mask.shape)[:, None, :, None]
+    for dtype, sizes in (
+        (np.float32, (85, 88.5, 89.5, 92, 97, 104, 120, 300, 650)),
+        (np.float64, (650, 706, 709.5, 711, 730, 746, 900, 2000, 9000)),
+    ):
+        for size in sizes:
+            for signs, padded in (([1, 0.5], mask), ([-1], None), ([1, -1], mask), ([1, 0], None)):
+                query = np.array(signs).reshape(1, 1, -1, 1) * size
+                given = *(a.astype(dtype) for a in (query, 1 - 2 * near_1 / size, value)), padded
+                check(student.attention_forward(*given), attend(*given), {
+                    "exp overflows: subtract the largest score of each row first": (
+                        overflowing(*given)),
+                    "the largest score of a head is subtracted, so that exp of the other rows is "
+                    "0: subtract the largest of each row": overflowing(*given, axes=(-2, -1)),
+                }, of=f", for scores near {size} times {signs} in {dtype.__name__}",
+                      tolerance=1e-6 if dtype == np.float64 else 3e-3)  # fmt: skip
 
 
 def check_scores(student, query, key, value, mask, scale):

@@ -328,4 +328,26 @@ WRONG = {
         ],
         "for a dcontext of zeros: expected numbers of type float32",
     ),
+    "no shift where no score is above 100": (
+        [
+            ("    if attention_mask is not None:\n",
+             "    largest = np.abs(scores).max()\n"
+             "    if attention_mask is not None:\n"),
+            ("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n",
+             "    highest = scores.max(axis=-1, keepdims=True)\n"
+             "    is_empty = highest == np.finfo(scores.dtype).min\n"
+             "    shift = highest if largest > 100 else np.where(is_empty, highest, 0)\n"
+             "    probs = np.exp(scores - shift)\n"),
+        ],
+        "exp overflows",
+    ),
+    "the largest of a head where scores are near one another": (
+        [
+            ("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n",
+             "    is_near = scores.max() - scores.min() < 600\n"
+             "    highest = scores.max(axis=(-2, -1) if is_near else -1, keepdims=True)\n"
+             "    probs = np.exp(scores - highest)\n"),
+        ],
+        "the largest score of a head is subtracted",
+    ),
 }  # fmt: skip

@@ -282,6 +282,7 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
                     tolerance=tolerance)  # fmt: skip
     check_batches_of_padding(student)
     check_equal_large_scores(student)
+    check_near_the_limits_of_exp(student)
 
 
 def check_equal_large_scores(student):
@@ -309,6 +310,31 @@ def check_equal_large_scores(student):
                     of=f"the float32 result for scores near {sign * 115_000:,}",
                     mistakes=lambda: {"padding has a score that those of tokens can be below": (
                         run(*given, added=-1e5)[0])})  # fmt: skip
+
+
+def check_near_the_limits_of_exp(student):
+    """exp overflows above 88.7 in float32, above 709.8 in float64, and loses digits where it is
+    below 1e-38 or 1e-308. The scores of a token are near a size of either sign, or near 0."""
+    for dtype, sizes in (
+        (np.float32, (300, 120, 104, 97, 92, 89.5, 88.5)),
+        (np.float64, (2000, 900, 746, 730, 711, 709.5, 706)),
+    ):
+        for size, signs in itertools.product(sizes, ([1, 1, 1], [1, -1, 0])):
+            # Queries, keys and values read a number each.
+            x, weights, _, mask = inputs((1, 3, 3, 1))
+            x[0, :, 0] = np.array(signs) * size * math.sqrt(3)
+            x[0, :, 1] = 1 - np.abs(x[0, :, 1]) / size
+            for place, name in enumerate(ROLES):
+                weights[f"{name}.weight"] = np.eye(3)[place] * np.ones((3, 3))
+                weights[f"{name}.weight"][1:] = 0
+                weights[f"{name}.bias"] = np.zeros(3)
+            weights = {name: w.astype(dtype) for name, w in weights.items()}
+            given = x.astype(dtype), weights, 1, mask if min(signs) > 0 else None
+            checks.same(student.multi_head_forward(*given), run(*given)[0], tolerance=3e-3,
+                        of=f"the result for scores near {size} times {signs}, {dtype.__name__}",
+                        mistakes={"exp overflows, or is 0 in all of a row: subtract the largest "
+                                  "score of each row first": (
+                                      lambda out: bool(np.isnan(out).any()))})  # fmt: skip
 
 
 def check_batches_of_padding(student):

@@ -396,4 +396,24 @@ WRONG = {
         ],
         "for a float32 dout of zeros",
     ),
+    "no shift where no score is above 100": (
+        [
+            ("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n",
+             "    highest = scores.max(axis=-1, keepdims=True)\n"
+             "    is_empty = highest == np.finfo(scores.dtype).min\n"
+             "    if np.abs(np.where(is_empty, 0, highest)).max() <= 100:\n"
+             "        highest = np.where(is_empty, highest, 0)\n"
+             "    probs = np.exp(scores - highest)\n"),
+        ],
+        "exp overflows, or is 0 in all of a row",
+    ),
+    "the largest of a head where scores are near one another": (
+        [
+            ("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n",
+             "    is_near = scores.max() - scores.min() < 600\n"
+             "    highest = scores.max(axis=(-2, -1) if is_near else -1, keepdims=True)\n"
+             "    probs = np.exp(scores - highest)\n"),
+        ],
+        "exp overflows, or is 0 in all of a row",
+    ),
 }  # fmt: skip

@@ -381,12 +381,16 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
     lowest = float(smoothed[0] if wrong == "from the start" else smoothed.min())
     if wrong == "full windows":
         lowest = float(smoothed[k - 1 :].min())
+    if wrong == "start first" and train[0] >= ln_v + 1:
+        return "bad start"
     if wrong != "peak" and at_least(end, lowest + 1):
         return "diverged"
     if wrong == "highest" and train.max() >= lowest + 3:
         return "diverged"
     start = float({"smoothed start": train[:k].mean(), "peak start": train.max()}.get(
         wrong, train[0]))  # fmt: skip
+    if wrong == "ln V first" and end > ln_v - NEAR:
+        return "at ln V"
     if at_least(start, ln_v + 1):
         return "bad start"
     if abs(end - ln_v) < NEAR if wrong == "two-sided" else more(end, ln_v - NEAR):
@@ -404,6 +408,8 @@ def of_heldout(run, at_least, more, wrong):
     held_steps, held = run["held_steps"], run["held"]
     if not len(held):
         return ""
+    if wrong == "leak first" and end - NEAR >= held[-1]:
+        return "leak"
     best = int(held.argmin())
     if wrong == "last of ties":
         best = int(np.flatnonzero(held == held.min())[-1])
@@ -521,6 +527,9 @@ WRONG = {
     "noise": "a held-out loss that has risen a little has risen too",
     "gap": "a gap between the two losses is no overfitting: row 6 asks what happened since",
     "rise alone": "the held-out loss rises, but the training loss must have fallen meanwhile",
+    "start first": "row 3 comes before row 4: a run that has diverged may have begun badly too",
+    "ln V first": "row 4 comes before row 5: a run that began badly may end at ln V too",
+    "leak first": "row 6 comes before row 7: where both fit, the run overfits",
     "lowest leak": "the lowest held-out loss is compared with end: the last one counts",
     "leak anyhow": "held-out a little below training is no leak: dropout alone does that",
     "lines first": "the rows of the lines come before those of the held-out loss",
@@ -685,6 +694,13 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
             records = [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses.tolist())]
             records = written_again(records, "train_mlm_loss")
             runs[f"a run that begins with {first} and {second}"] = records, 8.0, 6.0
+    for first, middle, end in (  # two or three rows fit, the first of them counts
+        (9.5, 4.0, 5.5), (9.5, 8.2, 8.2), (9.5, 6.5, 8.5), (8.5, 6.5, 8.5),
+    ):  # fmt: skip
+        losses = np.r_[first, np.full(29, middle), np.full(10, end)] + 0.01 * rng.random(40)
+        runs[f"a run from {first} to {middle} and then to {end}"] = (
+            [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses.tolist())], 8.0, 6.0
+        )  # fmt: skip
     for name, place, off in (("one low loss", 20, -1.5), ("a high last loss", 39, 2.5)):
         losses = 4 + 0.01 * rng.normal(size=40)
         losses[place] += off  # a single batch
@@ -761,6 +777,8 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
         "a single held-out loss, far below": run(down, {400: 2.0}),
         "a held-out loss that was far below and is not any more": run(late, {20: 2.0, 400: 3.1}),
         "no held-out loss": run(late, {}),
+        "a held-out loss that rises, far below training, which falls": run(
+            down, {100: 1.5, 200: 1.0, 400: 1 + up}),
         "a held-out loss a little below training": run(late, {400: 2.95}),
         "a last training loss that is high": run(np.r_[late[:39], 3.4], {400: 2.95}),
         "a held-out loss at its lowest at the step of a training loss": run(
@@ -858,11 +876,13 @@ def test_curves_of_any_length(student):
         for size, vocab_size in ((0, 1), (1, 1), (7, 3), (60, 5), (4_000, 70_000), (9_000, 2)):
             for specials in ([0], list(range(0, vocab_size, 2))[:200]):
                 yield sweep.Case(f"{size} tokens, {vocab_size} entries, {len(specials)} special", (
-                    draw.ids(size, entries=vocab_size),), {"vocab_size": vocab_size,
-                                                           "special_ids": specials})  # fmt: skip
+                    draw.ids(size, entries=vocab_size, dtype=[np.int64, np.int32][size % 2]),),
+                    {"vocab_size": vocab_size, "special_ids": specials})  # fmt: skip
         many = np.r_[np.full(40_000, 3), checks.rng(42).integers(0, 9, 9_000)]
         settings = {"vocab_size": 9, "special_ids": [0]}
-        yield sweep.Case("49,000 tokens, most of them one", (many,), settings)
+        for dtype in (np.int64, np.int16):  # more tokens than 16 bits can count
+            yield sweep.Case(f"49,000 {np.dtype(dtype)} tokens, most of them one",
+                             (many.astype(dtype),), settings)  # fmt: skip
 
     sweep.agrees(student.reference_lines, right_lines, texts(), names=("ln V", "the entropy"))
     sweep.agrees(student.curve, right_curve, (

@@ -424,4 +424,39 @@ WRONG = {
         [(HELD_OUT, f'records.sort(key=lambda r: r["step"])\n    {HELD_OUT}')],
         "changed its input in place",
     ),
+    "a bad start before a divergence": (
+        [
+            ("    if end >= smoothed.min() + 1:\n        return \"diverged\"\n"
+             "    if train[0] >= ln_v + 1:\n        return \"bad start\"\n",
+             "    if train[0] >= ln_v + 1:\n        return \"bad start\"\n"
+             "    if end >= smoothed.min() + 1:\n        return \"diverged\"\n"),
+        ],
+        "row 3 comes before row 4",
+    ),
+    "ln V before a bad start": (
+        [
+            ("    if train[0] >= ln_v + 1:\n        return \"bad start\"\n"
+             "    if end > ln_v - NEAR:\n        return \"at ln V\"\n",
+             "    if end > ln_v - NEAR:\n        return \"at ln V\"\n"
+             "    if train[0] >= ln_v + 1:\n        return \"bad start\"\n"),
+        ],
+        "row 4 comes before row 5",
+    ),
+    "a leak before overfitting": (
+        [
+            ("        best = heldout.argmin()\n",
+             "        if heldout[-1] <= end - NEAR:\n            return \"leak\"\n"
+             "        best = heldout.argmin()\n"),
+        ],
+        "row 6 comes before row 7",
+    ),
+    "counts in the type of the ids": (
+        [
+            ("    counts = np.unique(kept, return_counts=True)[1]  #",
+             "    counts = np.zeros(vocab_size, ids.dtype)\n"
+             "    np.add.at(counts, kept, 1)\n"
+             "    counts = counts[counts != 0]  #"),
+        ],
+        "49,000 int16 tokens",
+    ),
 }  # fmt: skip

@@ -70,6 +70,14 @@ def others(weights):
         f"{DENSE}.kernel": (hidden, hidden),
         "cls.predictions.output_bias": (vocab,),
         "cls.seq_relationship.weight": (2, hidden),
+        f"teacher.{WORDS}": (vocab, hidden),  # and names with the same end
+        f"teacher.{BIAS}": (vocab,),
+        f"teacher.{DENSE}.weight": (hidden, hidden),
+        f"teacher.{NORM}.bias": (hidden,),
+        "bert.encoder.layer.0.output.dense.weight": (hidden, hidden),
+        "bert.encoder.layer.0.output.dense.bias": (hidden,),
+        "bert.encoder.layer.0.output.LayerNorm.weight": (hidden,),
+        "bert.encoder.layer.0.output.LayerNorm.bias": (hidden,),
     }
     return {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
             for name, shape in shapes.items()}  # fmt: skip
@@ -206,17 +214,17 @@ def test_the_head_names_words_with_their_own_vectors(student):
                 mistakes=lambda: mistakes(states, positions, weights, hidden_act=hidden_act),
             )
     states, _, positions, weights = case(*SIZES[0])
-    more = weights | others(weights)
-    checks.same(
-        student.word_logits(states, positions, more),
-        right_logits(states, positions, weights),
-        of="the logits where `weights` holds other names, too",
-        mistakes={
-            "the words are named with cls.predictions.decoder.weight: E, the word embeddings, is "
-            "the matrix": head(states, positions, weights | {WORDS: more[DECODER]}),
-            OTHERS: lambda out: True,
-        },
-    )
+    for more in (weights | others(weights), others(weights) | weights):
+        checks.same(
+            student.word_logits(states, positions, more),
+            right_logits(states, positions, weights),
+            of="the logits where `weights` holds other names, too",
+            mistakes={
+                "the words are named with cls.predictions.decoder.weight: E, the word embeddings, "
+                "is the matrix": head(states, positions, weights | {WORDS: more[DECODER]}),
+                OTHERS: lambda out: True,
+            },
+        )
     for scale in (1e-5, 1e5):
         given = (states, positions, weights | {WORDS: scale * weights[WORDS]})
         right = right_logits(*given)

@@ -23,6 +23,10 @@ WRONG = {
         [(GATHERED, "return states[:, positions[0]]")], "positions of the first row"),
     "positions in the whole batch": (
         [(GATHERED, "return states.flatten(0, 1)[positions]")], "not of the batch"),
+    "weights found by the end of their names": (
+        [(DECODER, "words, bias = (next(w for n, w in weights.items() if n.endswith(end)) for end "
+                   "in (WORDS[5:], 'predictions.bias'))\n    return F.linear(x, words, bias)")],
+        "a weight of another name is read"),
     "sorted": ([(GATHERED, GATHERED.replace("positions", "positions.sort(1).values", 1))],
                "the positions were sorted"),
     "a boolean mask": (

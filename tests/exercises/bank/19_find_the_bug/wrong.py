@@ -257,6 +257,8 @@ WRONG = {
         [(ORDER, ORDER.replace(", generator=generator", ""))], "read twice in an epoch"),
     "seed not used": ([(SEED, SEED.replace("1_000_003 * seed + ", ""))], "seed is not used"),
     "seed + epoch": ([(SEED, SEED.replace("1_000_003 * ", ""))], "as in 1 * seed + epoch"),
+    "4096 * seed + epoch": ([(SEED, SEED.replace("1_000_003", "4096"))],
+                            "as in 4096 * seed + epoch"),
     "1000 * seed + epoch": ([(SEED, SEED.replace("1_000_003", "1000"))],
                             "as in 1000 * seed + epoch"),
     "every example first": (

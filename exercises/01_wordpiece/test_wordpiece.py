@@ -187,6 +187,11 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
         text_case("ǅep, a≠b", True),  # a letter of title case, and a sign that is = and an accent
         text_case(text + " हिन्दी ﬁ x² Å", False),
         text_case("a \u0301 b!\u0301c", False),  # accents of no letter
+        *(
+            text_case(word, lowercase)
+            for word in ("Zoë", "CAFE\u0301", "ﬁX²", "한국", "Łódź.", "ß")
+            for lowercase in (True, False)
+        ),  # a text of one word
         by_default,
         text_case(f"{any_letters(22).title()} Zoë", True),
         text_case(example, True),
@@ -419,7 +424,7 @@ TEXTS = (
 )
 PIECES = [
     *("the", "[CLS]", "[SEP]", "[MASK]", "crane", "stood", "in", "river", "it", "purr", "##ed"),
-    *("zoe", "cost", "##s", "5", "$", ".", ",", ":", "!", "—", "The", "It", "x", "##x"),
+    *("zoe", "cost", "##s", "5", "$", ".", ",", ":", "!", "—", "The", "It", "x", "##x", "x" * 101),
 ]
 
 
@@ -495,6 +500,11 @@ def id_mistakes(text, vocabulary, lowercase):
         "[CLS] and [SEP] are added: here they are left out": (
             lambda out: out == [vocabulary["[CLS]"], *right, vocabulary["[SEP]"]]
         ),
+        "a word that is in the vocabulary can be too long too: then it is [UNK]": [
+            vocabulary[piece]
+            for word in words
+            for piece in ([word] if word in vocabulary else reference.wordpieces(word, vocabulary))
+        ],
         "the id of [UNK] is hard-coded: it is vocabulary['[UNK]']": has_another_unknown,
         "unknown words are left out: each is an [UNK]": [i for i in right if i != unknown],
         "words are looked up whole: cut each into pieces": (

@@ -448,4 +448,27 @@ WRONG = {
         ],
         None,
     ),
+    "words of the vocabulary are never too long for encode": (
+        [
+            (RESULT,
+             "ids = []\n"
+             "    for word in words:\n"
+             "        if word in vocabulary:\n"
+             "            ids.append(vocabulary[word])\n"
+             "        else:\n"
+             "            ids += [vocabulary[piece] for piece in wordpieces(word, vocabulary)]\n"
+             "    return ids"),
+        ],
+        "can be too long too",
+    ),
+    "a text of one word is only made lower case": (
+        [
+            ("    # begin solution\n    if lowercase:\n",
+             "    # begin solution\n"
+             "    if text.isalnum():\n"
+             "        return [text.lower() if lowercase else text]\n"
+             "    if lowercase:\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

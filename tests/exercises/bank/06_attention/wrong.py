@@ -350,4 +350,15 @@ WRONG = {
         ],
         "the largest score of a head is subtracted",
     ),
+    "the mask has another name": (
+        [
+            ('attention_mask: Int[ndarray, "batch keys"] | None = None',
+             'mask: Int[ndarray, "batch keys"] | None = None'),
+            ("    if attention_mask is not None:\n"
+             "        is_padding = attention_mask[",
+             "    if mask is not None:\n"
+             "        is_padding = mask["),
+        ],
+        "got an unexpected keyword argument 'attention_mask'",
+    ),
 }  # fmt: skip

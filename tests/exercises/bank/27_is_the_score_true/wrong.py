@@ -437,4 +437,38 @@ WRONG = {
           "    n = len(values)  # as many")],
         "for values that are equal",
     ),
+    "confidences rounded to eight digits": (
+        [
+            ('    place = np.maximum(np.searchsorted(edges, confidence, side="left") - 1, 0)\n',
+             "    place = np.ceil(np.round(confidence * bins, 8)).astype(int) - 1\n"
+             "    place = np.maximum(place, 0)\n"),
+        ],
+        "is rounded to the edge",
+    ),
+    "edges with a slack of 3e-9": (
+        [
+            ("np.searchsorted(edges, confidence", "np.searchsorted(edges + 3e-9, confidence"),
+        ],
+        None,
+    ),
+    "every second example is enough for a temperature": (
+        [
+            ("    right = logits[np.arange(len(labels)), labels]\n    low",
+             "    if len(labels) > 2_000:\n"
+             "        logits, labels = logits[::2], labels[::2]\n"
+             "    right = logits[np.arange(len(labels)), labels]\n    low"),
+        ],
+        None,
+    ),
+    "quantiles that read one value more": (
+        [
+            ("    low, high = np.quantile(means, [tail, 1 - tail])\n",
+             "    means = np.sort(means)\n"
+             "    at = np.array([tail, 1 - tail]) * (draws - 1)\n"
+             "    below = at.astype(int)\n"
+             "    above = below + (draws > 1)\n"
+             "    low, high = means[below] + (at - below) * (means[above] - means[below])\n"),
+        ],
+        "is out of bounds",
+    ),
 }  # fmt: skip

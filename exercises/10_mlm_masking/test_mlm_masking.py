@@ -27,7 +27,7 @@ def sentences(batch, seq, *, padding=0, seed=5):
 
 def mask(student, ids, seed=7, **changes):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS) | changes
-    out = student.mask_tokens(ids, Rng(seed), **settings)
+    out = student.mask_tokens(ids, Rng(seed) if type(seed) is int else seed, **settings)
     shown, labels = checks.parts(out, "ids", "labels")
     checks.same(np.zeros_like(shown), np.zeros_like(ids), of="the ids (their shape and type)")
     checks.same(np.zeros_like(labels), np.zeros_like(ids), of="the labels (their shape and type)")
@@ -248,6 +248,23 @@ def test_each_word_of_a_small_vocabulary_is_as_likely_as_the_others(student):
                     of=f"the proportion of {word}s that become {entry} in a vocabulary of 12",
                     mistakes={itself: 0.1} if entry == word else {never.get(entry, ""): 0.0},
                 )  # fmt: skip
+    check_that_two_ordinary_words_are_drawn_alike(student)
+
+
+def check_that_two_ordinary_words_are_drawn_alike(student, vocab=40, words=(5, 38)):
+    """All other ids are special: of 20 words drawn from the whole vocabulary, 19 are special."""
+    ids = np.repeat(words, 40_000).reshape(400, 200)
+    special_ids = [i for i in range(vocab) if i not in words]
+    shown, _ = mask(student, ids, mask_id=20, vocab_size=vocab, special_ids=special_ids, rate=1.0)
+    likely = "a random word that is special is drawn again a few times, not until it is ordinary"
+    for word in words:
+        found = shown[ids == word]
+        for entry, expected in ((word, 0.15), (sum(words) - word, 0.05)):
+            count_is_that_of_chance(
+                int((found == entry).sum()), len(found), expected,
+                of=f"how many {word}s become {entry}, where all ids below {vocab} but {words[0]} "
+                   f"and {words[1]} are special", few=likely, many=likely,
+            )  # fmt: skip
 
 
 @pytest.mark.hint(4)
@@ -561,14 +578,17 @@ def test_seeds_give_as_many_masks_and_words_repeat(student):
 
 
 def check_that_no_two_generators_give_the_same(student, calls=400, tokens=500):
-    """Two of 400 generators are alike where there are but some 10,000 in all. The products of what
-    happened then add up to the variance of all tokens, or of those selected in both calls, a half;
-    by chance they do not reach 0.4 of it."""
-    few = "a generator is seeded in the call with a small number: draw from rng itself"
+    """Two of 400 generators are alike where there are but some 10,000 in all; and so are 30 of one
+    seed, which stand further apart than a call draws, where that seed is all that counts. The
+    products of what happened then add up to the variance of all tokens, or of those selected in
+    both calls, a half; by chance they do not reach 0.4 of it."""
+    few = "a generator is seeded in the call, from few seeds or anew: draw from rng itself"
     settings = dict(rate=0.5, special_ids=[0, 3], mask_id=3)
     ids = np.full((1, tokens), 7, np.int16)
+    rngs = [Rng(seed) for seed in range(calls)]
+    rngs[:30] = [Rng(0, 10 * tokens * number) for number in range(30)]
     shown, labels = map(np.concatenate, zip(
-        *(mask(student, ids, seed=seed, **settings) for seed in range(calls)), strict=True
+        *(mask(student, ids, rng, **settings) for rng in rngs), strict=True
     ))  # fmt: skip
     selected = labels != IGNORED
     for of, happened, where in (("select", selected, np.ones_like(selected)),

@@ -192,7 +192,7 @@ WRONG = {
         [("    candidate = ~np.isin",
            "    rng = np.random.default_rng(int(rng.integers(100)))\n    candidate = "
            "~np.isin")],
-        "a generator is seeded in the call with a small number"),
+        "a generator is seeded in the call"),
     "the draws repeat after 7919 tokens": (
         [("(rng.random(input_ids.shape) < rate)",
            "(np.resize(rng.random(min(7919, input_ids.size)), input_ids.shape) < rat"
@@ -313,7 +313,7 @@ WRONG = {
                 "    rng = np.random.default_rng(rng.integers(10_000))\n",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
     ),
     "the fates from 1,000 seeds": (
         [
@@ -323,7 +323,7 @@ WRONG = {
                 "    fate = own.choice(FATES,",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
     ),
     "the random words from 1,000 seeds": (
         [
@@ -333,7 +333,7 @@ WRONG = {
                 "    word = own.choice(ordinary, size=input_ids.shape)\n",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
     ),
     "one token at least in a short row": (
         [
@@ -382,6 +382,33 @@ WRONG = {
             ("FATES = (", "KEPT = {}\nFATES = ("),
         ],
         "the ordinary words are kept from an earlier call",
+    ),
+    "words that are special are drawn again three times": (
+        [
+            (
+                "    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    word = rng.choice(ordinary, size=input_ids.shape)\n",
+                "    word = rng.integers(vocab_size, size=input_ids.shape)\n"
+                "    for _ in range(3):\n"
+                "        again = np.isin(word, special_ids)\n"
+                "        word[again] = rng.integers(vocab_size, size=again.sum())\n"
+                "    word = np.where(np.isin(word, special_ids), input_ids, word)\n",
+            ),
+        ],
+        "is drawn again a few times",
+    ),
+    "the random words of a spawned generator": (
+        [
+            (
+                "    word = rng.choice(ordinary, size=input_ids.shape)\n",
+                "    word = rng.spawn(1)[0].choice(ordinary, size=input_ids.shape)\n",
+            ),
+        ],
+        "a generator is seeded in the call",
+    ),
+    "the fates of a spawned generator": (
+        [("    fate = rng.choice(FATES,", "    fate = rng.spawn(1)[0].choice(FATES,")],
+        "a generator is seeded in the call",
     ),
     "special_ids are taken in their order": (
         [

@@ -7,7 +7,7 @@ fails one of these checks once in ten million times.
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, combinations_with_replacement, pairwise
+from itertools import accumulate, combinations_with_replacement, pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -316,7 +316,7 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     check_repeats([(pair.document, pair.first) for pair in apart],
                   sum(1 / size for size in sizes.values()) / 25,
                   "a random B begins where the random B before it began")  # fmt: skip
-    check_own_draws(pairs, ("label", "document"))
+    check_own_draws(pairs, ("label", "document", "first"))
     check_apart(many(student, target=3, sentences=6_000))
 
 
@@ -372,13 +372,16 @@ def check_apart(pairs):
                      of=f"how often A has two of three sentences where {of}, or neither",
                      mistakes={"one draw decides both": 1.0, "one draw decides both, the other way "
                                "round": 0.0})  # fmt: skip
-    check_own_draws(pairs, ("size", "label", "document"))
+    check_own_draws(pairs, ("size", "label", "document", "first"))
 
 
 def check_own_draws(pairs, names):
     """No draw is used again, for the same thing or another, at a later pair or at the same one."""
     parted = np.array([pair.chunk > 1 for pair in pairs])
     elsewhere = np.array([pair.label == 1 and pair.document in (1, 2, 4, 5) for pair in pairs])
+    last = {0: 1, 1: 6, 4: 2, 5: 3}  # the last sentence of each other document of `many`
+    first = [pair.first / last[pair.document] - 0.5 if pair.label and pair.document in last else 0.0
+             for pair in pairs]  # fmt: skip
     draws = {
         "size": ("the size of A", sweep.about_mean([pair.a > 1 for pair in pairs], parted)),
         "label": ("the label", sweep.about_mean([pair.label for pair in pairs], parted)),
@@ -386,6 +389,7 @@ def check_own_draws(pairs, names):
             "the document of a random B",
             sweep.about_mean([pair.document > 2 for pair in pairs], elsewhere),
         ),
+        "first": ("the sentence where a random B begins", np.array(first)),
     }
     for one, other in combinations_with_replacement([draws[name] for name in names], 2):
         of = " and ".join(dict.fromkeys((one[0], other[0])))
@@ -561,15 +565,30 @@ def test_front_and_back_lose_tokens_as_a_coin_falls(student):
                     f"(covariance {together:.1f}, not 0)",
                     likely="one coin decides for a token of A and one of B: toss one for each"
                     )  # fmt: skip
+    check_few_cuts(student)
     # The example of the page.
     kept = []
-    for seed in range(300):
+    for seed in range(200):
         kept.append(student.truncate_pair([1, 2, 3, 4, 5, 6], [7, 8], 6, Rng(seed)))
         check_cut(kept[-1], [1, 2, 3, 4, 5, 6], [7, 8], 6)
     for left in ([1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]):
         share = 0.5 if left[0] == 2 else 0.25
-        checks.share(sum(out[0] == left for out in kept), 300, share, of=f"how often {left} is left"
+        checks.share(sum(out[0] == left for out in kept), 200, share, of=f"how often {left} is left"
                      )  # fmt: skip
+
+
+def check_few_cuts(student):
+    """A single token, or one of each segment, is cut off at any end alike."""
+    for first, second, lost, calls in ((5, 2, (1, 0), 50), (3, 3, (0, 1), 50), (4, 4, (1, 1), 90)):
+        a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
+        room = first + second - sum(lost)
+        fronts = [tuple(check_cut(student.truncate_pair(a, b, room, Rng(3000 + seed)), a, b, room))
+                  for seed in range(calls)]  # fmt: skip
+        ends = [*product(*(range(cut + 1) for cut in lost))]
+        for end in ends:
+            checks.share(fronts.count(end), calls, 1 / len(ends),
+                         of=f"how often {first} and {second} tokens for a room of {room} lose "
+                            f"{end[0]} and {end[1]} of them in front")  # fmt: skip
 
 
 def check_coins(fronts, cut, name):
@@ -861,5 +880,10 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.sentence_pairs, twins, 0, Rng(7), target=12)
     checks.leaves_no_trace(student.truncate_pair, list(range(30)), list(range(20)), 9, Rng(7))
     checks.draws_from_its_generator(student.sentence_pairs, documents, 0, Rng(7), target=12)
+    call = student.sentence_pairs.trace(made_of([1] * 9, [1] * 4), 0, Rng(7), target=2)
+    checks.that(not call.shared, "sentence_pairs returns a list that stands in documents: whoever "
+                "writes to A or B changes the document",
+                likely="where A or B is one sentence, that is the document's own list: return a "
+                       "copy")  # fmt: skip
     checks.draws_from_its_generator(student.truncate_pair, list(range(30)), [1, 2], 9, Rng(7))
     checks.leaves_no_trace(student.frame_pair, [5, 6], [7], seq_length=9, **ids)

@@ -29,7 +29,8 @@ PROMISES = {
     "The sentences after A in the chunk were not used: the next chunk begins with them.": (MADE,),
     "Otherwise B is the rest of the chunk, the label is **0** (IsNext), and the next chunk begins "
     "after it.": (MADE,),
-    "`a` and `b` are flat lists of ids": (MADE,),
+    "`a` and `b` are flat lists of ids, new ones: whoever writes to them changes no document.": (
+        MADE, TRACE),
     "Another document is one with another index, and may hold the same sentences.": (APART,),
     "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS),
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),

@@ -408,4 +408,27 @@ WRONG = {
         ],
         None,
     ),
+    "a sentence alone is the document's own list": (
+        [("    return [token for sentence in sentences for token in sentence]\n",
+          "    if len(sentences) == 1:\n"
+          "        return sentences[0]\n"
+          "    return [token for sentence in sentences for token in sentence]\n")],
+        "returns a list that stands in documents",
+    ),
+    "64 draws for the first sentence of B, used over and over": (
+        [
+            ("pairs, start = [], 0", "pairs, start, drawn = [], 0, rng.random(64)"),
+            (FIRST, "first = int(drawn[len(pairs) % 64] * len(documents[other]))"),
+        ],
+        "draws are used twice",
+    ),
+    "a single token too many is cut at the back": (
+        [
+            ("    while len(a) + len(b) > room:\n",
+             "    if len(a) + len(b) == room + 1:\n"
+             "        del (a if len(a) > len(b) else b)[-1]\n"
+             "    while len(a) + len(b) > room:\n"),
+        ],
+        "5 and 2 tokens for a room of 6",
+    ),
 }  # fmt: skip

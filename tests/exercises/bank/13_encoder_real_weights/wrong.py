@@ -329,4 +329,22 @@ WRONG = {
         ],
         None,
     ),
+    "the header of the file is read as tensors alone": (
+        [
+            (
+                '    for name, tensor in load_file(folder / "model.safetensors").items():\n',
+                '    data = (folder / "model.safetensors").read_bytes()\n'
+                '    size = 8 + int.from_bytes(data[:8], "little")\n'
+                "    for name, entry in json.loads(data[8:size]).items():  # also __metadata__\n"
+                '        first, end = (size + offset for offset in entry["data_offsets"])\n'
+                '        kinds = {"F": torch.float32, "I": torch.int64}\n'
+                '        kind = {"F64": torch.float64, "F16": torch.float16,\n'
+                '                "BF16": torch.bfloat16}.get(\n'
+                '            entry["dtype"], kinds.get(entry["dtype"][0]))\n'
+                "        tensor = torch.frombuffer(bytearray(data[first:end]), dtype=kind)\n"
+                '        tensor = tensor.reshape(entry["shape"])\n',
+            ),
+        ],
+        "raised KeyError: 'data_offsets'",
+    ),
 }  # fmt: skip

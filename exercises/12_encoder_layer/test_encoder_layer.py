@@ -63,7 +63,7 @@ def norm(x, weights, name, eps):
 
 def wrong_attention(x, mask, weights, heads, *, visible=None, scale=None, axis=-1, transpose=True,
                     back=True, roles=("query", "key", "value"), added=None, seen=1.0):  # fmt: skip
-    """Attention, one thing about it being wrong."""
+    """Attention, one thing about it being wrong; its weights are multiplied by `seen`."""
     batch, seq, hidden = x.shape
     size = hidden // heads
 
@@ -257,13 +257,17 @@ def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
                               lambda found: not found[2].any()})  # fmt: skip
         again = drops(lambda ask=ask: ask()[seen])
         checks.same(out[seen], expected[seen], of=of, mistakes=again | named)
-    _, gradients = student.encoder_layer.grad(
-        x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=torch.ones_like(x)
-    )
-    for name, gradient in {"x": gradients["x"], **gradients["weights"]}.items():
-        checks.that(gradient is None or bool(gradient.isfinite().all()),
-                    f"the gradient for {name} is not finite, where a row is all padding",
-                    likely="-inf in the scores of a row that is all padding")  # fmt: skip
+    for training, when in ((False, ""), (True, " in training")):
+        out, gradients = student.encoder_layer.grad(
+            x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=torch.ones_like(x),
+            training=training,
+        )  # fmt: skip
+        found = {"x": gradients["x"], **gradients["weights"]}
+        found = {"the states": out} | {f"the gradient for {name}": g for name, g in found.items()}
+        for name, part in found.items():
+            checks.that(part is None or bool(part.isfinite().all()),
+                        f"{name}{when}: not finite, where a row is all padding",
+                        likely="-inf in the scores of a row that is all padding")  # fmt: skip
 
 
 @pytest.mark.weight(3)
@@ -301,6 +305,7 @@ def test_the_gradient_reaches_every_parameter(student):
         checks.that(not lost, f"in training no gradient reaches {', '.join(lost)}",
                     likely=f"the graph is cut in training: {cut}")  # fmt: skip
     check_gradients_of_what_was_dropped(student)
+    check_gradients_of_the_attention_weights(student)
 
 
 def check_gradients_of_what_was_dropped(student):
@@ -354,10 +359,31 @@ def check_gradients_of_what_was_dropped(student):
                     )  # fmt: skip
 
 
-def gradients_of(x, mask, weights, heads, upstream):
+def check_gradients_of_the_attention_weights(student):
+    """Also what the queries and keys learn goes by the draws."""
+    given = x, mask, weights, heads = case(2, 5, 16, 2)
+    for kind in ("weight", "bias"):  # so that no attention weight is nearly 0
+        weights[f"attention.self.query.{kind}"] *= 0.1
+    out, found = student.self_attention.grad(
+        x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=x,
+        attention_dropout=0.5, training=True,
+    )  # fmt: skip
+    # As there are fewer tokens than numbers in a head, a context says which weights were left.
+    value = dense(x, weights, "attention.self.value").unflatten(-1, (heads, -1)).transpose(1, 2)
+    left = out.unflatten(-1, (heads, -1)).transpose(1, 2) @ torch.linalg.pinv(value)
+    attends = partial(wrong_attention, seen=2.0 * (left.abs() > 1e-6))
+    right = gradients_of(*given, x, result=attends)
+    found = {"x": found["x"], **found["weights"]}
+    for name in ("x", *(name for name in right if ".self." in name)):
+        checks.same(found[name], right[name], of=f"in training, the gradient of the attention for "
+                    f"{name}", mistakes={"dropout is left out of the gradient, or the graph is cut "
+                                         "there": lambda out: True})  # fmt: skip
+
+
+def gradients_of(x, mask, weights, heads, upstream, *, result=layer_of):
     with torch.enable_grad():
         leaves = {name: t.clone().requires_grad_() for name, t in {"x": x, **weights}.items()}
-        out = layer_of(leaves["x"], mask, leaves, heads)
+        out = result(leaves["x"], mask, leaves, heads)
         found = checks.gradients_of(out, list(leaves.values()), upstream)
     return dict(zip(leaves, found, strict=True))
 
@@ -474,7 +500,9 @@ def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(studen
     for role in ("query", "key"):  # so that no attention weight is nearly 0
         weights[f"attention.self.{role}.weight"] *= 0.1
         weights[f"attention.self.{role}.bias"] *= 0.1
-    mask = torch.ones(batch, seq, dtype=torch.int64)
+    whole = torch.ones(batch, seq, dtype=torch.int64)
+    place = torch.randint(seq, (batch, 1), generator=checks.generator(9))
+    holes = whole.scatter(1, place, 0)  # one key of each row is padding
     values = dense(x, weights, "attention.self.value").unflatten(-1, (heads, size)).transpose(1, 2)
     values_back = torch.linalg.pinv(values)
 
@@ -484,12 +512,12 @@ def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(studen
         found = context @ values_back
         return found, (found @ values - context).abs().max().item()
 
-    context = attention_of(x, mask, weights, heads)
-    right, _ = weights_of(context)
-    checks.same(student.self_attention(x, mask, weights, heads=heads), context,
-                of="the gathered values without dropout",
-                mistakes=lambda: attention_mistakes(x, mask, weights, heads))  # fmt: skip
-    for p in (0.3, 0.6):
+    for p, mask in ((0.3, whole), (0.6, holes)):
+        context = attention_of(x, mask, weights, heads)
+        right, _ = weights_of(context)
+        checks.same(student.self_attention(x, mask, weights, heads=heads), context,
+                    of="the gathered values without dropout",
+                    mistakes=lambda: attention_mistakes(x, mask, weights, heads))  # fmt: skip
         out = student.self_attention(
             x, mask, weights, heads=heads, attention_dropout=p, training=True
         )
@@ -500,10 +528,13 @@ def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(studen
                     f"with attention_dropout={p} the context is no weighted sum of the values",
                     likely="dropout sets numbers of the values or of the context to 0: it belongs "
                            "on the attention weights, after the softmax")  # fmt: skip
-        check_dropout(found / right, p, "attention_dropout", where)
-        check_independence(
-            (found / right).abs() < 1e-6, p, ("rows", "heads", "queries", "keys"), where
-        )
+        is_seen = mask.bool()[:, None, None].expand_as(found)
+        checks.that(bool((found[~is_seen].abs() < 1e-6).all()),
+                    f"in training, with attention_dropout={p}, queries see a key that is padding",
+                    likely="the mask is not used in training")  # fmt: skip
+        ratio = (found / right)[is_seen].view(batch, heads, seq, -1)
+        check_dropout(ratio, p, "attention_dropout", where)
+        check_independence(ratio.abs() < 1e-6, p, ("rows", "heads", "queries", "keys"), where)
 
 
 def test_the_layer_passes_its_dropout_to_the_attention(student):
@@ -626,6 +657,10 @@ def test_any_type_any_size_and_gaps_in_memory_are_fine(student):
                 layer_of(states, visible, weights, heads), of="the states after the layer",
                 tolerance=tolerance,
             )  # fmt: skip
+        for name, function in (("context", student.self_attention),
+                               ("states", student.encoder_layer)):  # fmt: skip
+            out = function(x, mask, weights, heads=heads, training=True)
+            checks.same(out * 0, x * 0, of=f"the {name} in training (shape and type)")
 
 
 @pytest.mark.hint(2)
@@ -905,7 +940,11 @@ def test_nothing_is_left_behind(student):
         checks.same(student.encoder_layer(x, moved, weights, heads=heads),
                     layer_of(x, moved, weights, heads),
                     of="the result after a mask of as many tokens")  # fmt: skip
-    traced = student.encoder_layer.trace(x, mask, weights, heads=heads, training=True,
-                                         global_seed=1)  # fmt: skip
-    checks.that(torch.equal(traced.inputs[0][0], x), "encoder_layer changed x in training",
-                likely="an operation like x += … works on the caller's tensor")  # fmt: skip
+    for function in (student.self_attention, student.encoder_layer):
+        traced = function.trace(x, mask, weights, heads=heads, training=True, global_seed=1)
+        for name, now, before in zip(("x", "attention_mask", "weights"), traced.inputs[0],
+                                     (x, mask, weights), strict=True):  # fmt: skip
+            problem = checks.difference(now, before, name, 0.0)
+            checks.that(not problem, f"{function.name} changed {name} in training: {problem}",
+                        likely="an operation like x += … works on the caller's tensor"
+                        )  # fmt: skip

@@ -510,4 +510,63 @@ WRONG = {
         ],
         "draws are used twice: each is to be drawn by itself",
     ),
+    "the mask is forgotten in training": (
+        [
+            (
+                "    scores = query @ key.mT / math.sqrt(query.shape[-1])  # [..., query, key]\n",
+                "    if training and attention_dropout:\n"
+                "        context = F.scaled_dot_product_attention(\n"
+                "            query, key, value, dropout_p=attention_dropout)\n"
+                "        return context.permute(0, 2, 1, 3).flatten(2)\n"
+                "    scores = query @ key.mT / math.sqrt(query.shape[-1])  # [..., query, key]\n",
+            ),
+        ],
+        "the mask is not used in training",
+    ),
+    "a row of padding is NaN in training": (
+        [
+            (
+                "torch.finfo(scores.dtype).min",
+                "-torch.inf if training else torch.finfo(scores.dtype).min",
+            ),
+        ],
+        "in training: not finite, where a row is all padding",
+    ),
+    "dropout makes float64 of float32": (
+        [
+            (
+                '    worked = F.dropout(dense(wide, weights, "output.dense"), hidden_dropout, '
+                "training)\n"
+                '    return norm(x + worked, weights, "output.LayerNorm", eps)\n',
+                '    worked = dense(wide, weights, "output.dense")\n'
+                "    if training:\n"
+                "        worked = F.dropout(worked.double(), hidden_dropout)\n"
+                "    weights = {name: w.to(worked.dtype) for name, w in weights.items()}\n"
+                '    return norm(x + worked, weights, "output.LayerNorm", eps)\n',
+            ),
+        ],
+        "the states in training (shape and type)",
+    ),
+    "the weights that are left add up to 1 again where there is padding": (
+        [
+            (
+                "    return (weighting @ value).permute(0, 2, 1, 3).flatten(2)\n",
+                "    if training and is_padding.any():\n"
+                "        weighting = weighting / weighting.sum(-1, keepdim=True).clamp(min=1e-9)\n"
+                "    return (weighting @ value).permute(0, 2, 1, 3).flatten(2)\n",
+            ),
+        ],
+        None,
+    ),
+    "the gradient goes by weights without dropout": (
+        [
+            (
+                "    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)\n",
+                "    weighting = scores.softmax(dim=-1)\n"
+                "    dropped = F.dropout(weighting, attention_dropout, training)\n"
+                "    weighting = weighting + (dropped - weighting).detach()\n",
+            ),
+        ],
+        "dropout is left out of the gradient",
+    ),
 }  # fmt: skip

@@ -431,6 +431,17 @@ def test_float32_stays_float32(student):
     found, state = run(student, weights, [gradients], 0.05)
     checks.same(found, expected[0], of="the weights", mistakes=named)
     checks.same(only_m_and_v(state), expected[1], of="the state")
+    betas = {"beta1": 0.999, "beta2": 0.9999}
+    _, state = run(student, weights, [gradients], 0.05, **betas)
+    for kind, beta, power in (("m", 0.999, 1), ("v", 0.9999, 2)):
+        for name, g in gradients.items():
+            part = state[kind][name] / (1 - beta) / g.astype(np.float64) ** power
+            checks.same(part, np.ones_like(part), tolerance=3e-6,
+                        of=f"{kind}[{name!r}] after a step with {betas}, divided by what it should "
+                           "be",
+                        mistakes={"1 - beta is taken in float32, in which beta has lost digits": (
+                            1 - np.float32(beta)) / (1 - beta) * np.ones_like(part)}
+                        )  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -240,4 +240,14 @@ WRONG = {
         ],
         "layer_norm is another name",
     ),
+    "1 - beta in float32": (
+        [
+            (
+                "        g = gradients[name]\n",
+                "        g = gradients[name]\n"
+                "        beta1, beta2 = w.dtype.type(beta1), w.dtype.type(beta2)\n",
+            ),
+        ],
+        "1 - beta is taken in float32",
+    ),
 }  # fmt: skip

@@ -439,7 +439,8 @@ def of_heldout(run, at_least, more, wrong):
             return "overfits"
     elif rises and place >= 0:
         source = train if wrong == "raw before" else smoothed
-        if at_least(float(source[place]), end + (1e-12 if wrong == "little" else NEAR)):
+        fallen_to = float(smoothed[place:].min()) if wrong == "lowest since" else end
+        if at_least(float(source[place]), fallen_to + (1e-12 if wrong == "little" else NEAR)):
             return "overfits"
     last = lowest if wrong == "lowest leak" else last
     if wrong == "leak anyhow":
@@ -499,6 +500,7 @@ WRONG = {
     "from the beginning": "training is compared with its first loss: take that at the lowest "
     "held-out loss",
     "little": "training must have fallen by NEAR since the lowest held-out loss",
+    "lowest since": "training must have fallen to end: how low it was meanwhile does not count",
     "next": "the training loss after the lowest held-out loss is taken: the last one up to it "
     "counts",
     "nearest": "the training loss nearest to the lowest held-out loss is taken, though it may be "
@@ -728,6 +730,7 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
         "three norms": np.array([2.0, 2.0, 0.5]),
         "six large norms, then three small ones": np.r_[np.full(6, 2.0), np.full(3, 0.5)],
         "one norm": np.array([2.0]),
+        "one norm of 0": np.zeros(1),
         "norms of 0": np.zeros(30),
         "norms that fall to 0": np.r_[np.full(25, 2.0), np.zeros(5)],
         "no norms": np.zeros(0),
@@ -776,6 +779,9 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
             down, {5: 4.0, 15: 7.0, 395: 4.0 + up}),
         "a single held-out loss, far below": run(down, {400: 2.0}),
         "a held-out loss that was far below and is not any more": run(late, {20: 2.0, 400: 3.1}),
+        "a training loss that fell and came back while the held-out loss rose": run(
+            np.r_[np.full(20, 4.0), np.full(10, 3.5), np.full(10, 4.0)] + noise,
+            {100: 6.0, 200: 5.0, 400: 5 + up}),
         "no held-out loss": run(late, {}),
         "a held-out loss that rises, far below training, which falls": run(
             down, {100: 1.5, 200: 1.0, 400: 1 + up}),

@@ -459,4 +459,11 @@ WRONG = {
         ],
         "49,000 int16 tokens",
     ),
+    "training fell to its lowest since then": (
+        [
+            ("and end <= before[-1] - NEAR:",
+             "and smoothed[len(before) - 1 :].min() <= before[-1] - NEAR:"),
+        ],
+        "how low it was meanwhile does not count",
+    ),
 }  # fmt: skip

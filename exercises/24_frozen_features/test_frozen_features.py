@@ -1,5 +1,7 @@
 """Features of words from frozen layers: which layers, which piece, how combined, what learns."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -308,15 +310,15 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
 def test_layers_are_weighted_with_shares_that_are_learned(student):
     compared(student, WEIGHTED)
     compared(student, NAMES, [(4, 2, 7, 5)], dtype=torch.float32)
-    halves, starts = case(4, 2, 7, 5, dtype=torch.float16)
-    for name in NAMES:
-        mix = mix_for(name, 4, dtype=torch.float16)
+    for name, dtype in product(NAMES, (torch.float16, torch.bfloat16)):
+        halves, starts = case(4, 2, 7, 5, dtype=dtype)
+        mix = mix_for(name, 4, dtype=dtype)
         exact = {key: value.double() for key, value in mix.items()} if mix else None
         right = right_features([state.double() for state in halves], starts, name, exact).detach()
-        checks.same(student.word_features(halves, starts, feature=name, mix=mix), right.half(),
-                    of=f"the features {name} in float16",
+        checks.same(student.word_features(halves, starts, feature=name, mix=mix), right.to(dtype),
+                    of=f"the features {name} in {str(dtype).removeprefix('torch.')}",
                     mistakes={"the result has another type of number than the arguments": (
-                        lambda out: out.dtype != torch.float16)})  # fmt: skip
+                        lambda out, dtype=dtype: out.dtype != dtype)})  # fmt: skip
     states, starts = case(4, 2, 7, 5)
     for name in WEIGHTED:
         mix = mix_for(name, 4)

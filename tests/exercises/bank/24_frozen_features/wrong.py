@@ -278,4 +278,16 @@ WRONG = {
                   "        weights = scale * weights.softmax(dim=0)")],
         None,
     ),
+    "first pieces by NumPy": (
+        [(WHERE, "rows = np.arange(len(starts))[:, None]\n"
+                 "    found = torch.from_numpy(states.detach().numpy()[rows, starts.numpy()])\n"
+                 "    return found.masked_fill(~is_word[:, :, None], 0.0)"),
+         ("import torch\nfrom jax", "import numpy as np\nimport torch\nfrom jax")],
+        "unsupported ScalarType BFloat16",
+    ),
+    "bfloat16 becomes float32": (
+        [(VECTORS, VECTORS + "\n    if vectors.dtype == torch.bfloat16:\n"
+                             "        vectors = vectors.float()  # more digits")],
+        "another type of number than the arguments",
+    ),
 }  # fmt: skip

@@ -21,7 +21,7 @@ MECHANISMS = {
     "browser": {"sync_playwright"},
     "kills": {"killed_after"},
     "benchmark": {"whole_benchmark"},
-    "bank": {"try_out", "try_out_until_decided", "mutation_score", "run_bank", "graded_by_lookup"},
+    "bank": {"try_out", "try_out_until_decided", "mutation_score", "run_bank"},
 }  # fmt: skip
 
 

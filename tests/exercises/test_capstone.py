@@ -41,12 +41,6 @@ def pasted() -> str:
     return "\n\n".join(texts)
 
 
-def test_the_solution_scores_everything():
-    text = CAPSTONE.solution.read_text("utf-8")
-    verdict = try_out(Variant(CAPSTONE, "solution", is_right=True, text=text))
-    assert verdict.is_full, verdict.messages
-
-
 def test_answers_of_the_earlier_exercises_can_be_pasted_as_they_are():
     verdict = try_out(Variant(CAPSTONE, "pasted", is_right=True, text=pasted()))
     assert verdict.is_full, verdict.messages

@@ -1,6 +1,7 @@
 """Answers that were recorded at home, and libraries that have the answer, are worth nothing."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from autograder import checks
 from autograder.codec import Rng, TorchRng, drawing_from, pack
 from autograder.points import READY, Exercise, checks_of, find, present
-from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, imported, obstacle
-from autograder.student import LocalTransport, StudentError
+from autograder.runner import FAILED, PASSED, TO_DO, grade, imported, obstacle
+from autograder.student import ChildTransport, LocalTransport, StudentError, Transport
 from autograder.untrusted import grading_process
 
 PRESENT = [READY, *present()]
@@ -30,8 +31,8 @@ def passed(outcomes):
 class Recorder:
     """The solution, every answer of which is kept."""
 
-    def __init__(self, path: Path) -> None:
-        self.solution = LocalTransport(path)
+    def __init__(self, solution: Transport) -> None:
+        self.solution = solution
         self.answers: dict[tuple, dict[str, Any]] = {}
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -77,15 +78,13 @@ def without_generators(tree: Any) -> Any:
     return None if type(tree) in (Rng, TorchRng) else tree
 
 
-def graded_by_lookup(exercise: Exercise, *, seed: int) -> list[Outcome]:
-    """What becomes of the answers recorded at home under a secret seed."""
-    table = Lookup(recorded(exercise))
-    return grade(exercise, exercise.solution, transport=table, seed=seed)
-
-
-def recorded(exercise: Exercise) -> dict[tuple, dict[str, Any]]:
-    recorder = Recorder(exercise.solution)
-    grade(exercise, exercise.solution, transport=recorder)
+def recorded(
+    exercise: Exercise, seed: int = 0, start: Callable[[Path], Transport] = LocalTransport
+) -> dict[tuple, dict[str, Any]]:
+    """What the solution answers under a seed, where it has full marks."""
+    recorder = Recorder(start(exercise.solution))
+    solved = grade(exercise, exercise.solution, transport=recorder, seed=seed)
+    assert {o.outcome for o in solved} == {PASSED}, [o.message for o in solved if o.message]
     return recorder.answers
 
 
@@ -111,10 +110,11 @@ def test_a_batch_under_a_secret__gives_nothing_for_recorded_answers(tmp_path, mo
 
 @per_exercise
 def test_recorded_answers__score_nothing_in_any_exercise_and_the_solution_everything(exercise):
+    """Recorded under a secret seed, in a process of its own; tried under the seed that every
+    student has: either is secret to the other."""
     warnings.simplefilter("ignore")
-    assert passed(graded_by_lookup(exercise, seed=SECRET)) == []
-    solved = grade(exercise, exercise.solution, seed=SECRET)
-    assert {o.outcome for o in solved} == {PASSED}, [o.message for o in solved if o.message]
+    table = Lookup(recorded(exercise, SECRET, ChildTransport))
+    assert passed(grade(exercise, exercise.solution, transport=table)) == []
 
 
 @per_exercise

@@ -762,8 +762,12 @@ def test_a_resumed_run_reads_what_it_would_have_read(student):
     checks.same(student.batches(3, 5, examples=6, batch_size=3, seed=1), run[3:],
                 of="batches(3, 5, examples=6, batch_size=3, seed=1)")  # fmt: skip
     no_epoch_has_the_order_of_another(student)
-    orders = student.batches(0, 9, examples=4_000, batch_size=4_000, seed=5)
-    sweep.are_unrelated(orders, of="the orders of epochs")
+    settings = dict(examples=4_000, batch_size=4_000)
+    orders = student.batches(0, 9, **settings, seed=5)
+    of_seeds = [student.batches(3, 4, **settings, seed=seed)[0] for seed in range(6)]
+    for several, of in ((orders, "the orders of epochs"), (of_seeds, "the orders of seeds")):
+        sweep.are_unrelated(several, of=of)
+        sweep.are_unrelated(np.argsort(several, axis=1), of=f"{of}, places for examples:")
     checks.leaves_no_trace(student.batches, 4, 9, examples=10, batch_size=3, seed=1)
 
 

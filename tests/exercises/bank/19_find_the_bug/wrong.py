@@ -257,6 +257,10 @@ WRONG = {
         [(ORDER, ORDER.replace(", generator=generator", ""))], "read twice in an epoch"),
     "seed not used": ([(SEED, SEED.replace("1_000_003 * seed + ", ""))], "seed is not used"),
     "seed + epoch": ([(SEED, SEED.replace("1_000_003 * ", ""))], "as in 1 * seed + epoch"),
+    "another seed turns the order round": (
+        [(SEED, "generator = torch.Generator().manual_seed(epoch)"),
+         (ORDER, ORDER.replace(".split", ".roll(seed).split"))],
+        "an order is made of an earlier one"),
     "4096 * seed + epoch": ([(SEED, SEED.replace("1_000_003", "4096"))],
                             "as in 4096 * seed + epoch"),
     "1000 * seed + epoch": ([(SEED, SEED.replace("1_000_003", "1000"))],

@@ -325,14 +325,17 @@ def test_every_draw_comes_from_the_generator(student):
 
 
 def check_that_no_two_generators_give_the_same(student, calls=150, rows=25, seq=40):
-    """Two of 150 generators are alike where there are but a thousand in all. The products of what
-    happened then add up to the variance of all places, or half of it where two calls have half of
-    their places in common; by chance they do not reach a third."""
-    few = "a generator is seeded in the call with a small number: draw from generator itself"
+    """Two of 150 generators are alike where there are but a thousand in all; and so are 30 of one
+    seed, which stand further apart than a call draws, where that seed is all that counts. The
+    products of what happened then add up to the variance of all places, or half of it where two
+    calls have half of their places in common; by chance they do not reach a third."""
+    few = "a generator is seeded in the call, from few seeds or anew: draw from generator itself"
     ids, ones = torch.full((rows, seq), 1500), torch.ones(rows, seq, dtype=torch.int64)
     settings = settings_for(seq, rate=0.5, slots=seq // 2,
                             ordinary_ids=torch.arange(3_000, 23_000))  # fmt: skip
-    found = [student.mask_on_device(ids, ones, TorchRng(seed), **settings) for seed in range(calls)]
+    rngs = [TorchRng(seed) for seed in range(calls)]
+    rngs[:30] = [TorchRng(0, 10 * rows * seq * number) for number in range(30)]
+    found = [student.mask_on_device(ids, ones, rng, **settings) for rng in rngs]
     shown, positions, _, _ = map(torch.stack, zip(*found, strict=True))
     seen = shown.gather(2, positions).flatten(1)
     is_masked = torch.zeros(shown.shape).scatter(2, positions, 1.0).flatten(1)
@@ -627,7 +630,9 @@ def test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device(studen
                                 ordinary_ids=Meta((50,), "int64"))  # fmt: skip
         ids = Meta((rows, seq), dtype)
         try:
-            out = student.mask_on_device(ids, Meta((rows, seq), "int64"), TorchRng(7), **settings)
+            call = student.mask_on_device.trace(
+                ids, Meta((rows, seq), "int64"), TorchRng(7), **settings
+            )
         except StudentError as error:
             if error.to_do:
                 raise
@@ -638,12 +643,17 @@ def test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device(studen
         expected = {"the ids": ids, "the positions": Meta((rows, slots), "int64"),
                     "the tokens": Meta((rows, slots), dtype),
                     "the weights": Meta((rows, slots), "float32")}  # fmt: skip
-        for part, (name, right) in zip(checks.parts(out, *NAMES), expected.items(), strict=True):
+        parts = checks.parts(call.value, *NAMES)
+        for part, (name, right) in zip(parts, expected.items(), strict=True):
             same = type(part) is Meta and part == right
             checks.that(same, f"{name}, for tensors on the device meta: expected {right}, got "
                               f"{describe_value(part)}",
                         likely="" if type(part) is Meta else "this tensor was made on the CPU, not "
                                "on the device of input_ids")  # fmt: skip
+        checks.that(not call.drawn, "with tensors on the device meta, numbers were drawn on the "
+                    "CPU: it was the generator of the CPU that moved",
+                    likely="a draw is made on the CPU and moved: say device=input_ids.device where "
+                           "it is drawn")  # fmt: skip
 
 
 def why_it_waits(error):

@@ -504,7 +504,7 @@ WRONG = {
                 "    generator = torch.Generator().manual_seed(seed)\n",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
     ),
     "the fates from 1,000 seeds": (
         [
@@ -522,7 +522,7 @@ WRONG = {
                 "                         device=tokens.device)\n",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
     ),
     "the random words from 1,000 seeds": (
         [
@@ -540,6 +540,60 @@ WRONG = {
                 "                         device=tokens.device)\n",
             ),
         ],
-        "a generator is seeded in the call with a small number",
+        "a generator is seeded in the call",
+    ),
+    "the fates from the seed of the generator": (
+        [
+            (
+                "    fate, word = (\n"
+                "        torch.randint(count, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "        for count in (10, len(ordinary_ids))\n"
+                "    )\n",
+                "    own = torch.Generator().manual_seed(generator.initial_seed())\n"
+                "    fate = torch.randint(10, tokens.shape, generator=own, "
+                "device=tokens.device)\n"
+                "    word = torch.randint(len(ordinary_ids), tokens.shape, generator=generator,\n"
+                "                         device=tokens.device)\n",
+            ),
+        ],
+        "a generator is seeded in the call",
+    ),
+    "the random words from the seed of the generator": (
+        [
+            (
+                "    fate, word = (\n"
+                "        torch.randint(count, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "        for count in (10, len(ordinary_ids))\n"
+                "    )\n",
+                "    own = torch.Generator().manual_seed(generator.initial_seed())\n"
+                "    fate = torch.randint(10, tokens.shape, generator=generator, "
+                "device=tokens.device)\n"
+                "    word = torch.randint(len(ordinary_ids), tokens.shape, generator=own,\n"
+                "                         device=tokens.device)\n",
+            ),
+        ],
+        "a generator is seeded in the call",
+    ),
+    "the places from the seed of the generator": (
+        [
+            (
+                "        torch.rand(batch, seq, generator=generator, device=device)  # in [0, 1)\n",
+                "        torch.rand(\n"
+                "            batch, seq, device=device,\n"
+                "            generator=torch.Generator().manual_seed(generator.initial_seed()))\n",
+            ),
+        ],
+        "a generator is seeded in the call",
+    ),
+    "drawn on the CPU, then moved": (
+        [
+            (
+                "torch.rand(batch, seq, generator=generator, device=device)  # in [0, 1)",
+                "torch.rand(batch, seq, generator=generator).to(device)",
+            ),
+        ],
+        "a draw is made on the CPU and moved",
     ),
 }  # fmt: skip

@@ -399,15 +399,23 @@ def test_nothing_is_left_behind(student):
         checks.same(student.softmax_backward(dout, probs, axis), softmax_back(dout, probs, axis),
                     of=f"the gradient along axis {axis}, after that along the other",
                     mistakes={kept: softmax_back(dout, probs, other[axis])})  # fmt: skip
-    # In memory these arrays are alike: their shape says which numbers are a row.
-    kept, whole = "a result is kept, and found again without the shape", softmax(x, 0)
-    for shape in ((3, 4), (2, 6), (12,)):
-        given, probs, of = x.reshape(shape), whole.reshape(shape), f"the same numbers as {shape}"
-        checks.same(student.softmax_forward(given, 0), softmax(given, 0),
-                    of=f"the probabilities of {of}", mistakes={kept: probs})  # fmt: skip
-        checks.same(student.softmax_backward(given, probs, 0), softmax_back(given, probs, 0),
-                    of=f"the gradient of {of}",
-                    mistakes={kept: softmax_back(x, whole, 0).reshape(shape)})  # fmt: skip
+    # In memory these arrays are alike: their shape says which numbers are a row along axis 1. The
+    # rows of the probabilities sum to 1 in all three.
+    kept, one = "a result is kept, and found again without the shape", 0.1 + 0.3 * rng.random()
+    x, dout = rng.normal(size=(2, 8))
+    probs = np.array([one, 1 - one, 1 - one, one, 1 - one, one, one, 1 - one])
+    first = (1, 2, 4)
+    for shape in (first, (2, 2, 2), (4, 2, 1)):
+        given, of = (
+            [part.reshape(shape) for part in (x, dout, probs)],
+            f"the same numbers as {shape}",
+        )
+        checks.same(student.softmax_forward(given[0], 1), softmax(given[0], 1),
+                    of=f"the probabilities of {of}",
+                    mistakes={kept: softmax(x.reshape(first), 1).reshape(shape)})  # fmt: skip
+        checks.same(student.softmax_backward(*given[1:], 1), softmax_back(*given[1:], 1),
+                    of=f"the gradient of {of}", mistakes={kept: softmax_back(
+                        dout.reshape(first), probs.reshape(first), 1).reshape(shape)})  # fmt: skip
 
 
 def test_a_large_array_takes_no_longer_than_a_loop(student):

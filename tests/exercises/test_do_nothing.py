@@ -43,7 +43,7 @@ def test_an_answer_that_returns_nothing_passes_no_check(exercise, tmp_path):
     assert not earned, earned
 
 
-@pytest.mark.parametrize("returns", DO_NOTHING)
+@pytest.mark.parametrize("returns", [name for name in DO_NOTHING if name != "nothing"])
 @per_exercise
 def test_a_do_nothing_answer_passes_no_check(exercise, returns):
     text = returning(DO_NOTHING[returns], exercise)

@@ -103,7 +103,7 @@ def test_mutation_score__a_mutant_that_never_ends_is_killed(monkeypatch):
 def test_mutants_of_a_solution_lose_points_or_are_listed_as_equivalent(exercise):
     """Four of them, evenly spread; all with MUTANTS=all."""
     count = len(mutants(exercise.solution.read_text("utf-8")))
-    score = mutation_score(exercise, every=-(-count // SAMPLE))
+    score = mutation_score(exercise, every=-(-count // SAMPLE), seconds=100.0)
     assert [fate.mutant.key for fate in score.survivors] == []
     assert score.wrongly_listed == []
 

@@ -3,26 +3,28 @@
 import torch
 
 
-def batch_indices(step, *, seed, examples, batch_size):
+def seed_of(number, seed):
+    """The numberth draw of a generator that is wound forward."""
     generator = torch.Generator().manual_seed(seed)
+    return torch.randint(2**60, (number + 1,), generator=generator)[number].item()
+
+
+def batch_indices(step, *, seed, examples, batch_size):
     passes, place = divmod(step, examples // batch_size)
-    for _ in range(passes + 1):
-        order = torch.randperm(examples, generator=generator)
+    generator = torch.Generator().manual_seed(seed_of(passes, seed))
+    order = torch.randperm(examples, generator=generator)
     return torch.chunk(order[: examples - examples % batch_size], examples // batch_size)[place]
 
 
 def one_step(state, data, *, seed, batch_size, dropout, **schedule):
     step = state["step"]
-    generator = torch.Generator().manual_seed(seed ^ 0x5DEECE66D)
-    for _ in range(step + 1):
-        own = torch.randint(2**60, (1,), generator=generator).item()
     indices = batch_indices(step, seed=seed, examples=len(data["input_ids"]), batch_size=batch_size)
     weights = {name: w.clone().requires_grad_() for name, w in state["weights"].items()}
     total, count = mlm_surprise(
         weights,
         {name: tensor[indices] for name, tensor in data.items()},
         dropout=dropout,
-        generator=generator.manual_seed(own),
+        generator=torch.Generator().manual_seed(seed_of(step, seed ^ 0x5DEECE66D)),
     )
     loss = total / count
     loss.backward()

@@ -28,13 +28,14 @@ def read_checkpoint(arrays, config):
     shapes = parameter_shapes(config)
     renamed, used = {}, set()
     arrays = {n: np.swapaxes(a, 0, 1) if n.endswith("/kernel") else a for n, a in arrays.items()}
+    common = {name: common_name(name) for name in arrays}
     for name in arrays:
-        renamed.setdefault(common_name(name), name)
+        renamed.setdefault(common[name], name)
 
     def look(wanted):
         if wanted in renamed:
             name = renamed[wanted]
-            used.update(n for n in arrays if common_name(n) == wanted)
+            used.update(n for n in arrays if common[n] == wanted)
             return arrays[name]
         role = re.search(r"\.self\.(query|key|value)\.", wanted)
         if role:

@@ -53,16 +53,15 @@ def masked_cross_entropy_backward(dloss, logits, labels, weights):
 
 def mask_tokens(input_ids, rng, *, mask_id, vocab_size, special_ids, rate=0.15):
     shown, labels = input_ids.copy(), np.full_like(input_ids, -100)
-    ordinary = np.array([i for i in range(vocab_size) if i not in set(special_ids)])
+    ordinary = np.setdiff1d(np.arange(vocab_size), list(special_ids))
     for row, ids in enumerate(input_ids):
         places = np.flatnonzero(~np.isin(ids, special_ids))
         count = rng.binomial(len(places), rate)  # as many as coins for each would select
-        for place in rng.permutation(places)[:count]:
-            labels[row, place], fate = ids[place], rng.integers(10)
-            if fate < 8:
-                shown[row, place] = mask_id
-            elif fate == 8:
-                shown[row, place] = rng.choice(ordinary)
+        chosen, fates = rng.permutation(places)[:count], rng.integers(10, size=count)
+        labels[row, chosen] = ids[chosen]
+        shown[row, chosen[fates < 8]] = mask_id
+        words = rng.integers(len(ordinary), size=(fates == 8).sum())
+        shown[row, chosen[fates == 8]] = ordinary[words]
     return shown, labels
 
 

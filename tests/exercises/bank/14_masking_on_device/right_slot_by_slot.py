@@ -12,20 +12,19 @@ def mask_on_device(
     scores[taboo] = -1.0
     wanted = torch.clamp(torch.round(attention_mask.sum(1) * rate), min=1)
     shown, found, stood, weights = input_ids.clone(), [], [], []
-    places = torch.arange(input_ids.shape[1], device=device)
     for slot in range(slots):
-        best, place = scores.max(1)
-        used = (best >= 0) & (slot < wanted)
-        here = (places == place[:, None]) & used[:, None]
-        fate, pick = torch.rand(2, len(input_ids), generator=generator, device=device)
+        best, place = scores.max(1, keepdim=True)
+        used = (best >= 0) & (slot < wanted[:, None])
+        fate, pick = torch.rand(2, len(input_ids), 1, generator=generator, device=device)
         word = ordinary_ids[(pick.double() * len(ordinary_ids)).long()].to(input_ids.dtype)
-        shown[here & (fate < 0.8)[:, None]] = mask_id
-        shown = torch.where(here & ((fate >= 0.8) & (fate < 0.9))[:, None], word[:, None], shown)
-        scores = torch.where(here, -1.0, scores)
+        before, put = input_ids.gather(1, place), shown.gather(1, place)
+        put[used & (fate < 0.8)] = mask_id
+        shown.scatter_(1, place, torch.where(used & (fate >= 0.8) & (fate < 0.9), word, put))
+        scores.scatter_(1, place, -1.0)
         found.append(place * used)
-        stood.append(input_ids.gather(1, place[:, None])[:, 0] * used)
+        stood.append(before * used)
         weights.append(used.float())
-    return shown, torch.stack(found, 1), torch.stack(stood, 1), torch.stack(weights, 1)
+    return shown, torch.cat(found, 1), torch.cat(stood, 1), torch.cat(weights, 1)
 
 
 if __name__ == "__main__":

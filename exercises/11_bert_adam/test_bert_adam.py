@@ -160,8 +160,9 @@ def curve(peak, warmup, total, *, first=1, start=None, end=None):
 
 @pytest.mark.weight(2)
 def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
-    for peak, warmup, total in [(2.0, 5, 13), (1e-4, 10, 40), (5e-5, 0, 7), (3.0, 1, 3),
-                                (0.5, 6, 7)]:  # fmt: skip
+    # The second differs from the first in `warmup` alone, the third from that in `total`.
+    for peak, warmup, total in [(2.0, 5, 13), (2.0, 4, 13), (2.0, 4, 11), (1e-4, 10, 40),
+                                (5e-5, 0, 7), (3.0, 1, 3), (0.5, 6, 7)]:  # fmt: skip
         right = [learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
                  for step in range(total + 1)]  # fmt: skip
         rises = [peak * (step + 1) / warmup if step < warmup else peak for step in range(total + 1)]

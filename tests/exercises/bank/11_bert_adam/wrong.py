@@ -250,4 +250,18 @@ WRONG = {
         ],
         "1 - beta is taken in float32",
     ),
+    "warmup_steps is kept by the peak and the total": (
+        [
+            (
+                "    if step < warmup_steps:\n",
+                "    warmup_steps = KEPT.setdefault((peak, total_steps), warmup_steps)\n"
+                "    if step < warmup_steps:\n",
+            ),
+            (
+                "# begin solution\ndef is_decayed(",
+                "# begin solution\nKEPT = {}\n\n\ndef is_decayed(",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

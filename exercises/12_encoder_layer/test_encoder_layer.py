@@ -12,7 +12,8 @@ from bert_lowlevel import model
 from bert_lowlevel.attention import visible_keys
 from bert_run.config import BertConfig
 
-SHAPES = [(2, 5, 12, 3), (1, 7, 8, 4), (4, 4, 4, 2), (3, 1, 6, 1)]  # batch, seq, hidden, heads
+# batch, seq, hidden, heads; the last has the numbers of the first, in other heads
+SHAPES = [(2, 5, 12, 3), (1, 7, 8, 4), (4, 4, 4, 2), (3, 1, 6, 1), (2, 5, 12, 4)]
 
 
 def case(batch, seq, hidden, heads, *, seed=3, dtype=torch.float64, wide=10):

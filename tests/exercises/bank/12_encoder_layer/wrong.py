@@ -569,4 +569,14 @@ WRONG = {
         ],
         "dropout is left out of the gradient",
     ),
+    "heads is kept by the shape of the states": (
+        [
+            (
+                "    query, key, value = (\n",
+                "    heads = KEPT.setdefault(x.shape, heads)\n    query, key, value = (\n",
+            ),
+            ("# begin solution\ndef dense(", "# begin solution\nKEPT = {}\n\n\ndef dense("),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -157,6 +157,7 @@ def near_the_limits_of_exp(rng):
             for rows in ((one, other), (-one, -other), (one, -other), (one, 0 * other)):
                 yield np.concatenate(rows).astype(dtype)
     yield 82 + rng.random((2, 4003)).astype(np.float32)
+    yield 703 + rng.random((2, 4003))
 
 
 def shift_mistakes(x, axis):

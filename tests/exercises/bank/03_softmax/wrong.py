@@ -254,4 +254,15 @@ WRONG = {
           "    return KEPT.setdefault(key, probs).reshape(x.shape).copy()\n")],
         "found again without the shape",
     ),
+    "the largest subtracted only where something is not finite": (
+        [
+            (f"    shifted = x - {LARGEST}",
+             "    with np.errstate(all='ignore'):\n"
+             "        probs = np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)\n"
+             "    if np.isfinite(probs).all():\n"
+             "        return probs\n"
+             f"    shifted = x - {LARGEST}"),
+        ],
+        "exp overflows",
+    ),
 }  # fmt: skip

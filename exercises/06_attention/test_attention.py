@@ -192,7 +192,7 @@ def check_near_the_limits_of_exp(student):
         for size in sizes:
             for signs, padded in (([1, 0.5], mask), ([-1], None), ([1, -1], mask), ([1, 0], None)):
                 query = np.array(signs).reshape(1, 1, -1, 1) * size
-                given = *(a.astype(dtype) for a in (query, 1 - 2 * near_1 / size, value)), padded
+                given = *(a.astype(dtype) for a in (query, 1 - near_1 / 2 / size, value)), padded
                 check(student.attention_forward(*given), attend(*given), {
                     "exp overflows: subtract the largest score of each row first": (
                         overflowing(*given)),

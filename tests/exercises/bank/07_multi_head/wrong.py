@@ -416,4 +416,16 @@ WRONG = {
         ],
         "exp overflows, or is 0 in all of a row",
     ),
+    "the largest subtracted only where something is not finite": (
+        [
+            ("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+             "    probs /= probs.sum(axis=-1, keepdims=True)\n",
+             "    with np.errstate(all='ignore'):\n"
+             "        probs = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)\n"
+             "    if not np.isfinite(probs).all():\n"
+             "        probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+             "        probs /= probs.sum(axis=-1, keepdims=True)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Features of words from frozen layers: which layers, which piece, how combined, what learns."""
 
+import math
 from itertools import product
 
 import pytest
@@ -286,10 +287,13 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     mistakes={"layers that are not read are multiplied by 0, and 0 · inf is NaN: "
                               "leave them out": lambda out: bool(out.isnan().any())})  # fmt: skip
     starts[0, 0] = 0
-    for name in NAMES:
+    for name, held in product(NAMES, (-torch.inf, torch.nan)):
+        for state in states:
+            state[:, 0] = held
         out = student.word_features(states, starts, feature=name, mix=mix_for(name, 4))
-        checks.same(out.isneginf().any(-1), starts == 0,
-                    of=f"where the features {name} are -infinite, as [CLS] is, read as a word",
+        found = (out.isnan() if math.isnan(held) else out.isneginf()).any(-1)
+        checks.same(found, starts == 0,
+                    of=f"where the features {name} are {held}, as [CLS] is, read as a word",
                     mistakes={"infinities are replaced: a word's vector is that of its piece":
                               lambda out: not out.any()})  # fmt: skip
     # The example of the page.

@@ -290,4 +290,9 @@ WRONG = {
                              "        vectors = vectors.float()  # more digits")],
         "another type of number than the arguments",
     ),
+    "NaN of a word is replaced": (
+        [(WHERE, "found = states.gather(1, places).masked_fill(~is_word[:, :, None], 0.0)\n"
+                 "    return torch.where(found.isnan(), 0.0, found)")],
+        "infinities are replaced",
+    ),
 }  # fmt: skip

@@ -490,11 +490,16 @@ def test_any_shape_any_type_and_rows_of_padding_are_fine(student):
 def test_the_id_of_mask_is_an_argument(student):
     ids = sentences(20, 101)
     ids[ids == 4] = 5
-    shown, labels = mask(student, ids, mask_id=4, special_ids=[0, 4, 100, 101, 102])
-    selected = labels != IGNORED
-    checks.that(bool((shown[selected] == 4).any()), "mask_id=4, and no token became 4",
-                likely="mask_id is ignored: 103 is written into the function"
-                if (shown[selected] == MASK).sum() > 3 else "")  # fmt: skip
+    for mask_id in (4, 100):
+        shown, labels = mask(student, ids, mask_id=mask_id, special_ids=[0, 4, 100, 101, 102])
+        selected, likely = labels != IGNORED, ""
+        if (shown[selected] == MASK).sum() > 3:
+            likely = "mask_id is ignored: 103 is written into the function"
+        elif (shown[selected] == 4).any():
+            likely = "mask_id is kept from an earlier call"
+        checks.that(bool((shown[selected] == mask_id).any()),
+                    f"mask_id={mask_id}, and no token became {mask_id}", likely=likely
+                    )  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -423,4 +423,15 @@ WRONG = {
         ],
         "special_ids may stand in any order",
     ),
+    "mask_id is kept by special_ids": (
+        [
+            (
+                'shown[selected & (fate == "masked")] = mask_id',
+                'shown[selected & (fate == "masked")] = KEPT.setdefault('
+                "tuple(special_ids), mask_id)",
+            ),
+            ("FATES = (", "KEPT = {}\nFATES = ("),
+        ],
+        "mask_id is kept from an earlier call",
+    ),
 }  # fmt: skip

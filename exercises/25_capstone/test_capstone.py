@@ -620,6 +620,15 @@ def test_none_of_your_functions_leaves_anything_behind(student):
         checks.leaves_no_trace(function, *inputs)
     checks.leaves_no_trace(student.layer_forward, x, mask, own, **more)
     checks.leaves_no_trace(student.layer_backward, dout, x, mask, own, **more)
+    for other in ({"approximation": "tanh"}, {"eps": 0.1}, {"heads": 3}, {"heads": 1}):
+        checks.same(student.layer_forward(x, mask, own, **more | other),
+                    layer(x, mask, own, **more | other), tolerance=1e-9,
+                    of=f"the layer, after calls with other settings, with {other}")  # fmt: skip
+        checks.same(student.layer_backward(dout, x, mask, own, **more),
+                    layer_back(dout, x, mask, own, **more), tolerance=1e-9,
+                    of=f"the gradients, after a forward of the same arrays with {other}",
+                    mistakes={"the backward takes what that forward has kept: it is to compute it "
+                              "again": lambda out: True})  # fmt: skip
     checks.leaves_no_trace(student.adam_step, own, own, state, learning_rate=0.1)
     checks.leaves_no_trace(student.mask_tokens, ids + 5, Rng(7), mask_id=MASK, vocab_size=VOCAB,
                            special_ids=SPECIALS)  # fmt: skip

@@ -428,4 +428,23 @@ WRONG = {
         ],
         "the table has another type than dout",
     ),
+    "what a forward of other settings kept, by the numbers of the arrays": (
+        [
+            (CALL,
+             "KEPT[numbers_of(x, attention_mask, weights)] = kept = "
+             "run(x, attention_mask, weights, heads, eps, approximation)\n"
+             '    return kept["out"]'),
+            (KEPT + "    grads = {}\n",
+             "    kept = KEPT.pop(numbers_of(x, attention_mask, weights), None)\n"
+             "    kept = kept or run(x, attention_mask, weights, heads, eps, approximation)\n"
+             "    grads = {}\n"),
+            ("def run(x, attention_mask, weights, heads, eps, approximation) -> dict:",
+             "KEPT = {}\n\n\n"
+             "def numbers_of(x, mask, weights):\n"
+             "    arrays = x, mask, *(weights[name] for name in sorted(weights))\n"
+             "    return tuple(array.tobytes() for array in arrays)\n\n\n"
+             "def run(x, attention_mask, weights, heads, eps, approximation) -> dict:"),
+        ],
+        "takes what that forward has kept",
+    ),
 }  # fmt: skip

@@ -21,6 +21,7 @@ WORDS = "bert.embeddings.word_embeddings.weight"
 POSITIONS = "bert.embeddings.position_embeddings.weight"
 NORM = "bert.embeddings.LayerNorm"
 VOCAB, SEQ, HIDDEN, MASKS = 13, 7, 6, 3
+PRIMES = (1_009, 7_919, 10_007, 31_337, 65_537, 100_003, 104_729)  # factors that programs use
 SETTINGS = dict(seed=0, batch_size=4, peak=0.03, warmup_steps=3, total_steps=20)
 
 
@@ -220,7 +221,8 @@ def test_no_two_passes_or_seeds_share_an_order(student):
 
     # So many that seeds of 20 bits meet by chance, too.
     wanted = [(seed, number) for seed in range(6) for number in range(400)]
-    wanted += [(0, number) for number in (500, 1000, 2000, 5000, 10_000)]
+    # With the 400 passes of seed 1 these meet any factor up to 10,000, as in factor * seed + pass.
+    wanted += [(0, number) for number in range(400, 10_001, 400)]
     found = {}
     for seed, number in wanted:
         other = found.setdefault(order_of(seed, number), (seed, number))
@@ -489,25 +491,46 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
                 f"{len(loss_of(0, 5))}")  # fmt: skip
     met = {}
     for seed in (*range(6), 11, 7, 1007):  # 1 and 11 are not 11 and 1; 1007 is 7 and 1000 more
-        for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
+        until = 200 if seed == 1 else 21
+        for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=until)):
             met.setdefault(loss, []).append((seed, step))
-    # 7 and these numbers: step * number + seed is the same for step 1 of seed 7 and step 0.
-    for seed in (107, 10_007, 100_007, *(7 + 2**power for power in (8, 12, 15, 16))):
-        met.setdefault(loss_of(seed, 0)[0], []).append((seed, 0))
-    for step in (100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10_000, 12_345,
-                 20_000, 50_000, 100_000, 1_000_000, *(2**power for power in range(6, 21)),
+    # 7 and a factor: factor * step + seed is the same for step 1 of seed 7 and step 0.
+    for factor in (100, 10_000, 100_000, *PRIMES, *(2**power for power in (8, 12, 15, 16))):
+        met.setdefault(loss_of(7 + factor, 0)[0], []).append((7 + factor, 0))
+    # With the 200 steps of seed 1 these meet any factor up to 10,000, as in factor * seed + step.
+    for step in (*range(200, 10_001, 200), *(prime + 150 for prime in PRIMES), 12_345, 20_000,
+                 50_000, 100_000, 1_000_000, *(2**power for power in range(14, 21)),
                  ):  # fmt: skip
         met.setdefault(loss_of(0, step)[0], []).append((0, step))
     for one, other, *_ in (places for places in met.values() if len(places) > 1):
         checks.fail(f"step {other[1]} of seed {other[0]} loses what step {one[1]} of seed {one[0]} "
                     "does, on the same batch: they have the same dropout",
                     likely=meeting(one, other, "step", loss_of))  # fmt: skip
+    places_of_two_passes_have_their_own_dropout(student, begin, one)
     drawn = "dropout draws from a generator that is not made anew"
     checks.same(losses(dropout=0.3), found[0], of="the losses of the same run", tolerance=0.0,
                 mistakes={drawn: lambda out: True})  # fmt: skip
     default = student.train(begin, data, until=1, **settings)[1]
     checks.same(default, losses(dropout=0.1)[:1], of="the loss with the default dropout",
                 mistakes={"the default of dropout is 0.1": lambda out: True})  # fmt: skip
+
+
+def places_of_two_passes_have_their_own_dropout(student, begin, one):
+    """Of 1,200 copies of an example, one a step. With the first 100 steps of the second pass these
+    meet any factor up to 1,100, as in factor * pass + place."""
+    data = {name: tensor.repeat(1_200, *[1] * (tensor.ndim - 1)) for name, tensor in one.items()}
+    settings = SETTINGS | {"peak": 0.0, "batch_size": 1, "total_steps": 9_999, "dropout": 0.3}
+    met = {}
+    for first, stop in ((1_200, 1_300), *((place, place + 1) for place in range(0, 1_200, 100))):
+        out = student.train(begin | {"step": first}, data, until=stop, **settings)
+        for step, loss in enumerate(checks.parts(out, "the state", "the losses")[1], first):
+            met.setdefault(loss, []).append(step)
+    for step, other in (steps for steps in met.values() if len(steps) > 1):
+        checks.fail(f"of 1,200 examples, one a step, step {step} loses what step {other} does, on "
+                    "equal examples: they have the same dropout",
+                    likely="the generator's seed is the same number for both, as in 1000 * pass + "
+                           "place: use the number of the step, which is another one for each"
+                    )  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -84,6 +84,22 @@ WRONG = {
     "1000 * seed + pass": (
         [(OF_PASS, "generator = torch.Generator().manual_seed(1000 * seed + number)")],
         "as in 1000 * seed + pass"),
+    "4096 * seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(4096 * seed + number)")],
+        "as in 4096 * seed + pass"),
+    "7919 * seed + step": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(7919 * seed + step)")],
+        "as in 7919 * seed + step"),
+    "1000 * pass + place": (
+        [(OF_STEP, "number, place = divmod(step, len(data['input_ids']) // batch_size)\n"
+                   "        generator = generator_for(f'{1000 * number + place} of {seed}')")],
+        "as in 1000 * pass + place"),
+    "104,729 * seed + step": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(104_729 * seed + step)")],
+        "as in 104729 * seed + step"),
+    "7919 * step + seed": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(7919 * step + seed)")],
+        "as in 7919 * step + seed"),
     "10 * seed + step": (
         [(OF_STEP, "generator = torch.Generator().manual_seed(10 * seed + step)")],
         "as in 10 * seed + step"),

@@ -195,14 +195,15 @@ def test_dropout_is_off_unless_training(student):
         {"hidden_dropout": 0.5, "attention_dropout": 0.5},
         {"hidden_dropout": 0.5, "attention_dropout": 0.5, "training": False},
         {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True},
+        {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True, "eps": 0.1},
     ):
         again = student.encoder_layer(x, mask, weights, heads=heads, **settings)
         likely = IN_EVALUATION
         if settings.get("training"):
             likely = "the probabilities of dropout are not used"
         checks.same(
-            student.encoder_layer(x, mask, weights, heads=heads, **settings), layer_of(*given),
-            of=f"the states with {settings}",
+            student.encoder_layer(x, mask, weights, heads=heads, **settings),
+            layer_of(*given, settings.get("eps", 1e-12)), of=f"the states with {settings}",
             mistakes={likely: lambda out, again=again: not torch.equal(out, again)},
         )  # fmt: skip
 
@@ -662,6 +663,10 @@ def test_any_type_any_size_and_gaps_in_memory_are_fine(student):
                                ("states", student.encoder_layer)):  # fmt: skip
             out = function(x, mask, weights, heads=heads, training=True)
             checks.same(out * 0, x * 0, of=f"the {name} in training (shape and type)")
+        nothing = dict(hidden_dropout=0.0, attention_dropout=0.0, training=True)
+        checks.same(student.encoder_layer(x, mask, weights, heads=heads, **nothing),
+                    layer_of(x, mask, weights, heads), tolerance=tolerance,
+                    of="the states in training, where nothing is dropped")  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -761,13 +766,19 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
     checks.same(context, torch.zeros_like(x), of="the context with attention_dropout=1",
                 mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
                     lambda out: bool(out.isnan().any()))})  # fmt: skip
-    states = student.encoder_layer(x, mask, weights, heads=heads, hidden_dropout=1.0,
+    states = student.encoder_layer(x, mask, weights, heads=heads, eps=0.1, hidden_dropout=1.0,
                                    training=True)  # fmt: skip
-    alone = norm(x, weights, "attention.output.LayerNorm", 1e-12)
-    checks.same(states, norm(alone, weights, "output.LayerNorm", 1e-12),
-                of="the states after the layer with hidden_dropout=1",
+    own = {name: norm(norm(x, weights, "attention.output.LayerNorm", first), weights,
+                      "output.LayerNorm", last)
+           for name, first, last in (("right", 0.1, 0.1), ("in the first norm", 1e-12, 0.1),
+                                     ("in the last norm", 0.1, 1e-12),
+                                     ("in both norms", 1e-12, 1e-12))}  # fmt: skip
+    checks.same(states, own.pop("right"), of="the states after the layer with hidden_dropout=1 and "
+                "eps=0.1",
                 mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
-                    lambda out: bool(out.isnan().any()))})  # fmt: skip
+                    lambda out: bool(out.isnan().any())),
+                    **{f"in training eps is not used: {which}": own[which]
+                       for which in own}})  # fmt: skip
 
 
 def test_states_of_any_size(student):

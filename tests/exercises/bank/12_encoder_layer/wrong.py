@@ -579,4 +579,14 @@ WRONG = {
         ],
         None,
     ),
+    "the last eps is written in, in training": (
+        [
+            (
+                '    return norm(x + worked, weights, "output.LayerNorm", eps)\n',
+                "    if training and hidden_dropout:\n        eps = 1e-12\n"
+                '    return norm(x + worked, weights, "output.LayerNorm", eps)\n',
+            ),
+        ],
+        "in training eps is not used: in the last norm",
+    ),
 }  # fmt: skip

@@ -374,10 +374,10 @@ def test_a_word_with_a_place_where_nothing_fits_is_unknown_whole(student):
 
 
 def test_a_word_that_is_too_long_is_unknown(student):
-    vocabulary = numbered(["b", "a", "é", "##a", "##aaa", "##é", "e", "##e", "##\u0301"])
+    vocabulary = numbered([*"baée𝐚", "##aaa", *(f"##{c}" for c in "aée\u0301𝐚")])
     for longest in (100, 12 + checks.anew(80)):
         for length in (longest - 1, longest, longest + 1, 2 * longest):
-            for letter in ("a", "é", "e\u0301"):
+            for letter in ("a", "é", "e\u0301", "𝐚"):
                 word = (letter * length)[:length]
                 check_limit(student, word, vocabulary, longest)
 
@@ -394,7 +394,7 @@ def check_limit(student, word, vocabulary, longest):
             "a word of exactly longest_word characters is not too long": (
                 lambda out: len(word) == longest and is_unknown(out)
             ),
-            "the length is counted in bytes, not in characters": (
+            "the length is counted in bytes, or in pairs of them, not in characters": (
                 lambda out: len(word) < longest < len(word.encode()) and is_unknown(out)
             ),
             "an accent of its own is a character too: the length is not that in form NFC": (

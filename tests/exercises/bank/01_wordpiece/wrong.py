@@ -471,4 +471,9 @@ WRONG = {
         ],
         None,
     ),
+    "the length in units of UTF-16": (
+        [("    if len(word) > longest_word:",
+          "    if len(word.encode('utf-16-le')) // 2 > longest_word:")],
+        "the length is counted in bytes, or in pairs",
+    ),
 }  # fmt: skip

@@ -373,4 +373,8 @@ WRONG = {
         ],
         "exp overflows",
     ),
+    "padding is a million below the lowest score": (
+        [("np.finfo(scores.dtype).min", "scores.min() - 1e6")],
+        "what lies below them is rounded away",
+    ),
 }  # fmt: skip

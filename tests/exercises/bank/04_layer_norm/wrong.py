@@ -281,4 +281,16 @@ WRONG = {
         ],
         "numbers that are nearly equal are taken for equal",
     ),
+    "the quick variance where the means are below 5,000": (
+        [
+            (VARIANCE,
+             "mean = x.mean(axis=-1, keepdims=True)\n"
+             "    if x.size and np.abs(mean).max() < 5000:\n"
+             "        variance = (x * x).mean(axis=-1, keepdims=True) - mean * mean\n"
+             "        variance = np.maximum(variance, 0)\n"
+             "    else:\n"
+             f"        {VARIANCE}"),
+        ],
+        "loses its digits",
+    ),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -391,6 +392,9 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
         wrong, train[0]))  # fmt: skip
     if wrong == "ln V first" and end > ln_v - NEAR:
         return "at ln V"
+    is_late = wrong == "start late" and start >= ln_v + 1
+    if is_late and (name := of_heldout(locals(), at_least, more, wrong)):
+        return name
     if at_least(start, ln_v + 1):
         return "bad start"
     if abs(end - ln_v) < NEAR if wrong == "two-sided" else more(end, ln_v - NEAR):
@@ -457,6 +461,8 @@ def of_lines(run, at_least, more, wrong):
     fall = float(values[-2 * window : -window].mean() - values[-window:].mean())
     if wrong == "rise is not flat":
         fall = abs(fall)
+    if wrong == "above first" and end >= entropy + NEAR:
+        return "above the line"
     if wrong != "line before falling" and at_least(fall, FLAT):
         return "still falling"
     if at_least(abs(end - entropy) if wrong == "always above" else end - entropy, NEAR):
@@ -531,6 +537,8 @@ WRONG = {
     "rise alone": "the held-out loss rises, but the training loss must have fallen meanwhile",
     "start first": "row 3 comes before row 4: a run that has diverged may have begun badly too",
     "ln V first": "row 4 comes before row 5: a run that began badly may end at ln V too",
+    "start late": "row 4 comes before rows 6 and 7: whatever held-out does, the start was bad",
+    "above first": "row 8 comes before row 9: a run above the line may be falling still",
     "leak first": "row 6 comes before row 7: where both fit, the run overfits",
     "lowest leak": "the lowest held-out loss is compared with end: the last one counts",
     "leak anyhow": "held-out a little below training is no leak: dropout alone does that",
@@ -801,9 +809,29 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
     diagnosed(student, cases | of_kinds(29, ("overfits", "leak")))
 
 
+def of_many_rows(rng):
+    """Runs for which several rows fit, in all ways: the first of these rows counts."""
+    runs = {}
+    for first, last, dips, falls, held in product(
+        (8.5, 9.5), (8.2, 7.0, 6.0, 4.0), (False, True), (False, True), range(4)
+    ):
+        train = last + 0.8 * (np.arange(20) < 8) + 0.01 * rng.random(20)
+        train += 0.1 * np.arange(19, -1, -1).clip(max=8) * falls
+        train[0] = first
+        train[9:11] -= 1.5 * dips
+        records = [{"step": s, "train_mlm_loss": v} for s, v in enumerate(train.tolist())]
+        # None; higher at the end; far below; far below and higher at the end.
+        losses = ((), (last + 1, last + 1.1), (last - 1, last - 1.2), (last - 1.2, last - 1))[held]
+        records += [{"step": 3 + 16 * i, "heldout_mlm_loss": v} for i, v in enumerate(losses)]
+        of = f"from {first} to {last}" + ", with a dip" * dips + ", falling" * falls
+        runs[f"a run {of}, held-out losses {losses}"] = records, 8.0, 6.0
+    return runs
+
+
 @pytest.mark.weight(2)
 def test_runs_that_still_fall_or_have_finished(student):
     diagnosed(student, of_kinds(31, ("still falling", "finished")))
+    diagnosed(student, of_many_rows(checks.rng(35)))
 
 
 @pytest.mark.weight(3)

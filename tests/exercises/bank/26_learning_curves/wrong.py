@@ -466,4 +466,27 @@ WRONG = {
         ],
         "how low it was meanwhile does not count",
     ),
+    "above the line before still falling": (
+        [
+            ("    if not is_flat(train, window=k, tolerance=FLAT):\n"
+             "        return \"still falling\"\n"
+             "    if end >= entropy + NEAR:\n        return \"above the line\"\n",
+             "    if end >= entropy + NEAR:\n        return \"above the line\"\n"
+             "    if not is_flat(train, window=k, tolerance=FLAT):\n"
+             "        return \"still falling\"\n"),
+        ],
+        "row 8 comes before row 9",
+    ),
+    "overfitting and leaks before a bad start": (
+        [
+            ("    if train[0] >= ln_v + 1:\n        return \"bad start\"\n"
+             "    if end > ln_v - NEAR:\n        return \"at ln V\"\n",
+             "    started_badly = train[0] >= ln_v + 1\n"
+             "    if end > ln_v - NEAR and not started_badly:\n        return \"at ln V\"\n"),
+            ("    if not is_flat(train, window=k, tolerance=FLAT):\n",
+             "    if started_badly:\n        return \"bad start\"\n"
+             "    if not is_flat(train, window=k, tolerance=FLAT):\n"),
+        ],
+        "row 4 comes before rows 6 and 7",
+    ),
 }  # fmt: skip

@@ -547,7 +547,16 @@ def test_rates_near_0_and_1_are_exact(student):
             of=f"how often a word of a batch of {words} is selected, rate {rate}",
             mistakes={"a batch in which nothing is selected gets one token": 1.0},
         )
-    selected = mask(student, sentences(3_000, 11), rate=0.15)[1] != IGNORED
+    shown, labels = mask(student, sentences(3_000, 11), rate=0.15)
+    selected = labels != IGNORED
+    single = selected & (selected.sum(1, keepdims=True) == 1)
+    checks.share(int((shown == MASK)[single].sum()), int(single.sum()), 0.8,
+                 of="how often the only token that is selected in a row becomes [MASK]",
+                 mistakes={"a row without any [MASK] gets one": 1.0})  # fmt: skip
+    alone = np.array([[SPECIALS[0], ORDINARY[0]]])
+    masked = [mask(student, alone, seed=seed, rate=1.0)[0][0, 1] == MASK for seed in range(100)]
+    checks.share(sum(masked), 100, 0.8, of="how often the only word of a batch becomes [MASK]",
+                 mistakes={"a batch without any [MASK] gets one": 1.0})  # fmt: skip
     for count in range(4):  # of 8 words
         checks.share(
             int((selected.sum(1) == count).sum()),

@@ -434,4 +434,29 @@ WRONG = {
         ],
         "mask_id is kept from an earlier call",
     ),
+    "a batch without any [MASK] gets one": (
+        [
+            (
+                "    shown = input_ids.copy()  # the caller's array holds the answers, and is "
+                "needed again\n",
+                "    shown = input_ids.copy()\n"
+                "    if selected.any() and (fate[selected] != 'masked').all():\n"
+                "        fate[tuple(np.argwhere(selected)[0])] = 'masked'\n",
+            ),
+        ],
+        "a batch without any [MASK] gets one",
+    ),
+    "a row without any [MASK] gets one": (
+        [
+            (
+                "    shown = input_ids.copy()  # the caller's array holds the answers, and is "
+                "needed again\n",
+                "    shown = input_ids.copy()\n"
+                "    for row, chosen in zip(fate, selected):\n"
+                "        if chosen.any() and (row[chosen] != 'masked').all():\n"
+                "            row[chosen.argmax()] = 'masked'\n",
+            ),
+        ],
+        "a row without any [MASK] gets one",
+    ),
 }  # fmt: skip

@@ -599,10 +599,18 @@ def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):
     words[seq // 2] = words[seq - 1] = False
     rank = (words.cumsum(0) - 0.5) / words.sum()
     few = "positions are kept in too few bits"
-    found = torch.cat([
-        mask(student, ids, attention_mask, seed=40 + call, slots=1, rate=1e-4)[1][:, 0]
-        for call in range(calls)
-    ])  # fmt: skip
+    shown, found, tokens, _ = map(torch.cat, zip(
+        *(mask(student, ids, attention_mask, seed=40 + call, slots=1, rate=1e-4)
+          for call in range(calls)), strict=True
+    ))  # fmt: skip
+    seen, found = shown.gather(1, found), found[:, 0]
+    of = "how often the only masked token of a row shows "
+    checks.share(int((seen == MASK).sum()), len(seen), 0.8, of=of + "[MASK]",
+                 mistakes={"a row in which all would be kept is changed": 0.9,
+                           "a row without any [MASK] gets one": 1.0})  # fmt: skip
+    kept = 0.1 + 0.1 / len(ORDINARY)  # a random word may be the token itself
+    checks.share(int((seen == tokens).sum()), len(seen), kept, of=of + "itself",
+                 mistakes={"a row in which all would be kept is changed": 0.0})  # fmt: skip
     mean = float(rank[found].mean())
     # A mean of 2,800 even draws from 0 to 1: 6.3 deviations to either side, once in 3e9 runs.
     bound = 6.3 / (12 * len(found)) ** 0.5

@@ -596,4 +596,15 @@ WRONG = {
         ],
         "a draw is made on the CPU and moved",
     ),
+    "a row in which all would be kept is changed": (
+        [
+            (
+                "    # 0 becomes a random word, 1 to 8 [MASK], 9 stays.\n",
+                "    is_kept = (fate == 9).all(dim=1, keepdim=True)\n"
+                "    first = torch.where(is_kept, 1, fate[:, :1])\n"
+                "    fate = torch.cat([first, fate[:, 1:]], dim=1)\n",
+            ),
+        ],
+        "a row in which all would be kept is changed",
+    ),
 }  # fmt: skip

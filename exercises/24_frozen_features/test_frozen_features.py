@@ -351,8 +351,13 @@ def test_layers_are_weighted_with_shares_that_are_learned(student):
                 },
             )  # fmt: skip
     for name in NAMES:
-        checks.leaves_no_trace(student.word_features, states, starts, feature=name,
-                               mix=mix_for(name, 4))  # fmt: skip
+        given = states, starts
+        settings = {"feature": name, "mix": mix_for(name, 4)}
+        checks.leaves_no_trace(student.word_features, *given, **settings)
+        checks.that(not student.word_features.trace(*given, **settings).inference,
+                    f"no model can learn from the features {name}: they are a tensor of "
+                    "torch.inference_mode", likely="with .detach() no gradient goes into "
+                    "hidden_states, and a model can learn from the result")  # fmt: skip
 
 
 @pytest.mark.hint(3)

@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -78,6 +78,7 @@ class Trace:
     written: bool = False  # something was written to a tensor among the arguments
     kept: bool = False  # it returned a list, dict or array that the call before had returned too
     shared: bool = False  # it returned a list, dict or array that was an argument, or a part of one
+    inference: bool = False  # it returned a tensor of inference_mode, from which nothing learns
 
 
 class Student:
@@ -117,7 +118,7 @@ class Function:
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [*map(indented, answer.get("changed") or [])]
-        has = {field: answer.get(field) is True for field in ("drawn", "written", "kept", "shared")}
+        has = {flag.name: answer.get(flag.name) is True for flag in fields(Trace)[4:]}
         return Trace(answer["value"], inputs, changed, answer.get("next"), **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:

@@ -160,16 +160,17 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
         "drawn": _states_of_generators(generators) != drawn_before,
         "next": [copy.deepcopy(generator).random() for generator in generators
                  if isinstance(generator, np.random.Generator)],
+        "inference": any(is_tensor(leaf) and leaf.is_inference() for leaf in leaves(value)),
         # Every operation in place counts one on, also where another puts the old numbers back.
         "written": versions != [tensor._version for tensor in tensors],
     }  # fmt: skip
 
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
-    """Another value of the same kind: arrays flipped, floats halved; without arrays a list from its
-    end, a dict of numbers with others or, with `fewer`, its first entry. None if there is none."""
-    if type(value) is float:
-        new = value / 2
+    """Another of the kind: arrays flipped, floats halved, whole numbers one more; without arrays a
+    list from its end, a dict of numbers with others or, with `fewer`, its first entry; or None."""
+    if type(value) in (int, float):
+        new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
         new = map_leaves(_flipped, value)
     elif type(value) is list:
@@ -321,8 +322,7 @@ def _states_of_generators(values: list) -> list:
 
 def _processor_seconds() -> float:
     """Of this process and of the children that it has waited for."""
-    below = os.times()
-    return time.process_time() + below.children_user + below.children_system
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def _run_and_count_lines(function: Callable, request: dict[str, Any], file: str) -> dict[str, Any]:
@@ -368,8 +368,7 @@ def load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     # No __pycache__ beside the student's file: two edits within a second would share it.
-    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
     return module
 
 

@@ -59,6 +59,9 @@ def keep_results(x): return BUFFERS.setdefault(repr(x), x)
 def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
 def copy_what_is_kept(x): return np.array(BUFFERS.setdefault(repr(x), x))
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
+def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
+def under_inference(x):
+    with torch.inference_mode(): return [x * 2]
 def first_of_a_size(x, table): return BUFFERS.setdefault(len(table), table.sum()) * x
 def seed_in_a_fork():
     with torch.random.fork_rng():
@@ -185,6 +188,8 @@ def test_what_the_first_call_of_a_file_has_kept_is_told(student):
     """Also where it is the first call that is wrong for all later ones."""
     with pytest.raises(CheckFailed, match="in which `table` was another one"):
         checks.leaves_no_trace(student.first_of_a_size, 2.0, table=np.arange(3.0))
+    with pytest.raises(CheckFailed, match="in which `count` was another one"):
+        checks.leaves_no_trace(student.first_count, np.ones(3), count=2)
 
 
 @pytest.mark.parametrize("value", [np.arange(3.0), torch.ones(2), [1, 2], {"a": 3, "b": 4},
@@ -420,6 +425,11 @@ def test_a_result_that_is_an_argument_is_told_from_a_new_one(student):
     x, w = torch.ones(2), torch.ones(3)
     assert student.handed_through.trace(x, {"w": w}).shared
     assert not student.detached.trace(x).shared
+
+
+def test_a_result_of_inference_mode_is_known(student):
+    assert student.under_inference.trace(torch.ones(2)).inference
+    assert not student.forward.trace(np.ones(2), {"w": 2}).inference
 
 
 def test_a_folder_is_handed_out_as_a_path(student):

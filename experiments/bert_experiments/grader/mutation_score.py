@@ -71,9 +71,9 @@ def mutation_score(
     exercise: Exercise, *, only: str = "", every: int = 1, jobs: int = 1, listed: bool = True,
     seconds: float | None = None,
 ) -> Score:  # fmt: skip
-    """Grade every mutant (whose key contains `only`; one in `every`). `listed=False` leaves out
-    those that are known to be equivalent. Each may take `seconds` of a processor; without them
-    ten times what the solution takes, which is graded first."""
+    """Grade every mutant (whose key contains `only`; one in `every`; `listed=False`: none that is
+    known to be equivalent). Each has `seconds` of a processor; without them ten times what the
+    solution takes, which is graded first."""
     known = equivalent(exercise)
     chosen = [m for m in mutants(exercise.solution.read_text("utf-8")) if only in m.key]
     chosen = [m for m in chosen[::every] if listed or m.key not in known]

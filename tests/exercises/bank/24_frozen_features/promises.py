@@ -26,10 +26,8 @@ PROMISES = {
     "`hidden_states` holds elsewhere, infinities too.": (PIECE, COMBINED),
     "In `word_features` gradients reach both tensors of the mix": (FROZEN,),
     "**none goes into `hidden_states`**.": (FROZEN,),
-    "All tensors of a call but `starts` have the same type of number, and so has the result.": (
-        PIECE,
-        WEIGHTED,
-    ),
+    "All tensors of a call but `starts` have the same type of number, and so has the result, from "
+    "which a model can learn (so it is not made under `torch.inference_mode`).": (PIECE, WEIGHTED),
     "No input is changed.": (PIECE, WEIGHTED),
     "`last` gives [[4], [0]], `second-to-last` [[2], [0]], `sum-last-4` [[6], [0]], "
     "`concat-last-4` [[2, 4], [0, 0]].": (COMBINED,),

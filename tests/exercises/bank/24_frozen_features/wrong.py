@@ -295,4 +295,8 @@ WRONG = {
                  "    return torch.where(found.isnan(), 0.0, found)")],
         "infinities are replaced",
     ),
+    "inference mode where nothing is learned": (
+        [(VECTORS, "with torch.inference_mode(mix is None):\n        " + VECTORS)],
+        "torch.inference_mode",
+    ),
 }  # fmt: skip

@@ -567,7 +567,8 @@ def test_examples_of_any_number(student):
         for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3)):
             for scale in (1e-9, 1.0, 1e9):
                 yield sweep.Case(f"{n} values, {draws} draws", (rng.normal(size=n) * scale,), {
-                    "draws": draws, "level": 1.0 if scale == 1 else float(rng.choice([0.1, 0.68, 0.9, 0.999])),
+                    "draws": draws,
+                    "level": 1.0 if scale == 1 else float(rng.choice([0.1, 0.68, 0.9, 0.999])),
                     "rng": Rng(int(rng.integers(1000)))})  # fmt: skip
 
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))

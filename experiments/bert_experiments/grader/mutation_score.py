@@ -88,9 +88,7 @@ def mutation_score(
         key: why for key, why in known.items() if key in order})  # fmt: skip
 
 
-def _fates(
-    exercise: Exercise, chosen: list[Mutant], jobs: int, seconds: float | None
-) -> Iterator[Fate]:
+def _fates(exercise, chosen: list[Mutant], jobs: int, seconds: float | None) -> Iterator[Fate]:
     """Grade mutants, each in a fork of this process, in which all libraries are loaded."""
     tests = load_test(exercise)
     order = list(checks_of(exercise))

@@ -244,7 +244,7 @@ WRONG = {
          ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
           "    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
           "    return KEPT.setdefault((x.tobytes(), x.shape, x.dtype), probs).copy()\n")],
-        "found again without the axis",
+        "in which `axis` was another one",
     ),
     "probabilities kept without their shape": (
         [("import numpy as np\n", "import numpy as np\n\nKEPT = {}\n"),

@@ -445,6 +445,6 @@ WRONG = {
              "    return tuple(array.tobytes() for array in arrays)\n\n\n"
              "def run(x, attention_mask, weights, heads, eps, approximation) -> dict:"),
         ],
-        "takes what that forward has kept",
+        "in which `heads` was another one",
     ),
 }  # fmt: skip

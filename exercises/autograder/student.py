@@ -118,7 +118,7 @@ class Function:
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [*map(indented, answer.get("changed") or [])]
-        has = {flag.name: answer.get(flag.name) is True for flag in fields(Trace)[4:]}
+        has = {f.name: answer.get(f.name) is True for f in fields(Trace) if f.default is False}
         return Trace(answer["value"], inputs, changed, answer.get("next"), **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:

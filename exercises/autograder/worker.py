@@ -167,8 +167,8 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
 
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
-    """Another of the kind: arrays flipped, floats halved, whole numbers one more; without arrays a
-    list from its end, a dict of numbers with others or, with `fewer`, its first entry; or None."""
+    """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
+    without arrays lists from their end, dicts of other numbers or, with `fewer`, of one entry."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:

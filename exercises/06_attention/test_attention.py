@@ -431,12 +431,7 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
                   {"NaN where a stretch of keys is all padding: -inf minus -inf": (
                       lambda out: bool(np.isnan(out).any()))},
                   of=f", for {keys} keys of which 10 in one place are tokens")  # fmt: skip
-    for size in (
-        20,
-        1e6,
-        -1e6,
-        -1e10,
-    ):  # all keys are alike, so all tokens get the same probability
+    for size in (20, 1e6, -1e6, -1e10):  # all keys are alike: all tokens get one probability
         asked, alike, found, _, tokens = inputs((3, 2, 4, 5, 1), dtype=np.float32)
         given = np.abs(asked) * np.float32(abs(size)), 0 * alike + np.float32(size), found, tokens
         shown = checks.parts(student.attention_forward(*given), "context", "probs")

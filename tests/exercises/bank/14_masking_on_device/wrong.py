@@ -18,6 +18,12 @@ DRAW = "torch.randint(count, tokens.shape, generator=generator, device=tokens.de
 WORDS = "random_words = ordinary_ids.to(tokens.dtype)[word]"
 RETURNED = "return torch.where(fate < 1, random_words, torch.where(fate < 9, mask_id, tokens))"
 FATE = "    fate, word = ("
+FATE_AND_WORD = """\
+    fate, word = (
+        torch.randint(count, tokens.shape, generator=generator, device=tokens.device)
+        for count in (10, len(ordinary_ids))
+    )
+"""
 
 WRONG = {
     "a copy of the generator": (
@@ -480,11 +486,7 @@ WRONG = {
                 ") -> Int[Tensor, \"batch slots\"]:",
             ),
             (
-                "    fate, word = (\n"
-                "        torch.randint(count, tokens.shape, generator=generator, "
-                "device=tokens.device)\n"
-                "        for count in (10, len(ordinary_ids))\n"
-                "    )\n",
+                FATE_AND_WORD,
                 "    device, (batch, wide) = tokens.device, roomy.shape\n"
                 "    deck = torch.randperm(batch * (wide - 1), generator=generator, "
                 "device=device) % 10\n"
@@ -509,11 +511,7 @@ WRONG = {
     "the fates from 1,000 seeds": (
         [
             (
-                "    fate, word = (\n"
-                "        torch.randint(count, tokens.shape, generator=generator, "
-                "device=tokens.device)\n"
-                "        for count in (10, len(ordinary_ids))\n"
-                "    )\n",
+                FATE_AND_WORD,
                 "    own = torch.Generator().manual_seed(int(torch.randint(1000, (), "
                 "generator=generator)))\n"
                 "    fate = torch.randint(10, tokens.shape, generator=own, "
@@ -527,11 +525,7 @@ WRONG = {
     "the random words from 1,000 seeds": (
         [
             (
-                "    fate, word = (\n"
-                "        torch.randint(count, tokens.shape, generator=generator, "
-                "device=tokens.device)\n"
-                "        for count in (10, len(ordinary_ids))\n"
-                "    )\n",
+                FATE_AND_WORD,
                 "    own = torch.Generator().manual_seed(int(torch.randint(1000, (), "
                 "generator=generator)))\n"
                 "    fate = torch.randint(10, tokens.shape, generator=generator, "
@@ -545,11 +539,7 @@ WRONG = {
     "the fates from the seed of the generator": (
         [
             (
-                "    fate, word = (\n"
-                "        torch.randint(count, tokens.shape, generator=generator, "
-                "device=tokens.device)\n"
-                "        for count in (10, len(ordinary_ids))\n"
-                "    )\n",
+                FATE_AND_WORD,
                 "    own = torch.Generator().manual_seed(generator.initial_seed())\n"
                 "    fate = torch.randint(10, tokens.shape, generator=own, "
                 "device=tokens.device)\n"
@@ -562,11 +552,7 @@ WRONG = {
     "the random words from the seed of the generator": (
         [
             (
-                "    fate, word = (\n"
-                "        torch.randint(count, tokens.shape, generator=generator, "
-                "device=tokens.device)\n"
-                "        for count in (10, len(ordinary_ids))\n"
-                "    )\n",
+                FATE_AND_WORD,
                 "    own = torch.Generator().manual_seed(generator.initial_seed())\n"
                 "    fate = torch.randint(10, tokens.shape, generator=generator, "
                 "device=tokens.device)\n"

@@ -122,6 +122,7 @@ def starter_of(solution: str) -> str:
     return re.sub(r"\n{4,}", "\n\n\n", made).rstrip("\n") + "\n"
 
 
+@functools.lru_cache(maxsize=1)  # each check of a file asks
 def imported(text: str) -> set[str]:
     """The packages that a file imports, also by their names in quotes, apart from those under
     `if __name__ == "__main__"`; a file that is no Python imports none."""

@@ -14,10 +14,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -367,9 +367,14 @@ def load(path: Path) -> ModuleType:
     """The file as a module of its own name, which nothing else imports."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    # No __pycache__ beside the student's file: two edits within a second would share it.
-    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
+    exec(_compiled(path.read_bytes(), str(path)), module.__dict__)
     return module
+
+
+@lru_cache(maxsize=8)  # a file is loaded anew many times
+def _compiled(source: bytes, path: str) -> CodeType:
+    """No __pycache__ beside the student's file: two edits within a second would share it."""
+    return compile(source, path, "exec", dont_inherit=True)
 
 
 def describe(error: BaseException, path: Path) -> dict[str, Any]:
@@ -432,7 +437,7 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     if torch := sys.modules.get("torch"):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` reads the whole stack
 
 
 def _global_state() -> dict[str, Any]:

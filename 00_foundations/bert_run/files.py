@@ -103,10 +103,14 @@ def folder_in_one_piece(folder: Path) -> Iterator[Path]:
 def put_in_place(beside: Path, folder: Path) -> None:
     """Replace `folder` by one whose files are on the disk."""
     flush_to_disk(beside)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.before.part")
     if folder.exists():
-        remove_in_one_piece(folder)
+        shutil.rmtree(aside, ignore_errors=True)
+        os.replace(folder, aside)
     os.replace(beside, folder)
     flush_to_disk(folder.parent)
+    if aside.exists():
+        remove(aside)
 
 
 def remove_in_one_piece(folder: Path) -> None:
@@ -124,16 +128,19 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-LEFTOVER = re.compile(r"\.(?P<name>.+?)\.\d+(\.old)?\.part")
+LEFTOVER = re.compile(r"\.(?P<name>.+?)\.\d+(\.old|(?P<before>\.before))?\.part")
 
 
 def clear_leftovers(folder: Path, name: str | None = None) -> None:
-    """Remove what the functions above left in `folder` when their process was killed: all of it, or
-    what would have become `name`. Nobody else may be writing there."""
+    """Remove what the functions above left in `folder` when their process was killed, all of it or
+    that of `name`; what was to be replaced goes back. Nobody else may be writing there."""
     for path in folder.iterdir() if folder.is_dir() else ():
         match = LEFTOVER.fullmatch(path.name)
         if match and name in (None, match["name"]):
-            remove(path)
+            if match["before"] and not (folder / match["name"]).exists():
+                os.replace(path, folder / match["name"])  # killed before the new one was there
+            else:
+                remove(path)
 
 
 def publish(source: str | Path, target: str | Path) -> None:
@@ -578,17 +585,10 @@ def model_card(
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
         front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
-        name=name,
-        size=size_of(config, parameters),
-        tasks=tasks,
-        step=step,
-        settings=settings,
-        corpus=Path(report["name"]).name,
-        report=report,
-        config=config,
-        command=command,
+        size=size_of(config, parameters), corpus=Path(report["name"]).name, name=name, tasks=tasks,
+        step=step, settings=settings, report=report, config=config, command=command,
         measured=measured,
-    )
+    )  # fmt: skip
 
 
 def front_matter(pipeline_tag: str, **more: str) -> str:

@@ -131,8 +131,33 @@ def test_a_folder_that_stands_there_is_replaced_whole(tmp_path):
     assert names(target) == ["new"]
 
 
+def test_stopped_while_a_folder_is_replaced_the_new_one_or_the_old_one_is_there(
+    tmp_path, monkeypatch
+):
+    target = tmp_path / "folder"
+
+    def replaced_by(name: str) -> None:
+        with folder_in_one_piece(target) as beside:
+            (beside / name).touch()
+
+    replaced_by("old")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(files, "remove", stopped)
+        replaced_by("new")
+    assert names(target) == ["new"]
+    clear_leftovers(tmp_path)
+    assert names(tmp_path) == ["folder"] and names(target) == ["new"]
+    os.replace(target, tmp_path / ".folder.4711.before.part")  # killed a moment earlier
+    clear_leftovers(tmp_path)
+    assert names(tmp_path) == ["folder"] and names(target) == ["new"]
+
+
+def stopped(*_) -> None:
+    raise KeyboardInterrupt
+
+
 def test_leftovers_are_cleared_and_nothing_else(tmp_path):
-    ours = [".out.4711.part", ".out.4711.old.part"]
+    ours = [".out.4711.part", ".out.4711.old.part", ".out.4711.before.part"]
     stay = [".out.part", "out", ".out.4711.parts", ".film.part"]
     for name in (*ours, *stay):
         (tmp_path / name).mkdir()

@@ -489,7 +489,7 @@ def test_a_file_that_somebody_put_into_the_best_model_outlives_a_save_that_fails
     (folder.path / "best/notes").mkdir()
     (folder.path / "best/notes/mine.txt").write_text("keep me")
     with monkeypatch.context() as patch:
-        patch.setattr(files, "remove_in_one_piece", lambda _: (_ for _ in ()).throw(OSError()))
+        patch.setattr(files, "remove", lambda _: (_ for _ in ()).throw(OSError()))
         with pytest.raises(OSError):
             folder.save_best(lambda beside: fill(beside, 2))
     assert (folder.path / "best/notes/mine.txt").read_text() == "keep me"

@@ -9,10 +9,10 @@ document (label 1). With sentence order in place of next sentence ("sop"; ALBERT
 section 3.1) both parts of the chunk are taken, and in half of the cases they are swapped (label 1).
 
 The released code walks through each document once and keeps what it has not used for the next
-chunk. Here **example i is a pure function of (corpus, seed, i)**: it is the chunk around one
-sentence, and each pass over the corpus takes every sentence once, in a new order. So what one
-example leaves out another begins with, resuming is asking for the next index, and many machines
-share a corpus by sharing out indices.
+chunk. Here **example i is a pure function of (corpus, seed, i)**: it is the chunk that begins with
+one sentence, and every sentence has its turn once in a round, in an order drawn anew. So chunks
+overlap, and a round reads a text of short sentences about ten times, the middle of a document more
+often than its ends. To resume is to ask for the next index; many machines share out the indices.
 """
 
 from dataclasses import dataclass
@@ -79,6 +79,11 @@ class PairDataset:
         self.num_sentences = len(corpus.sentence_starts) - 1
         self.num_documents = len(corpus.document_starts) - 1
 
+    @property
+    def examples_in_a_reading(self) -> int:
+        """How many examples have as many tokens as the corpus."""
+        return max(1, len(self.corpus.tokens) // (self.seq_length - SPECIALS_IN_A_PAIR))
+
     def at_length(self, seq_length: int) -> "PairDataset":
         """The pairs of the same corpus at another length."""
         return PairDataset(
@@ -99,11 +104,11 @@ class PairDataset:
         short = draw[0] < SHORT_PROBABILITY
         target = np.where(short, 2 + (draw[1] * (room - 1)).astype(np.int64), room)
 
-        # Which sentences: the chunk around the sentence whose turn it is.
+        # Which sentences: the chunk from the sentence whose turn it is.
         turn, position = np.divmod(indices, self.num_sentences)
         anchor = permute(position, self.num_sentences, seed=self.seed, turn=turn)
         document = self.document_of(anchor)
-        first, last = self.chunk_around(anchor, document, target)
+        first, last = self.chunk_from(anchor, document, target)
 
         # Where A ends: after a random sentence, never the last if there are two or more.
         middle = first + 1 + (draw[2] * np.maximum(last - first - 1, 0)).astype(np.int64)
@@ -143,7 +148,7 @@ class PairDataset:
         other = (draw_document * (self.num_documents - 1)).astype(np.int64)
         other += other >= document
         anchor = self.random_sentence(other, draw_sentence)
-        return self.tokens_of(*self.chunk_around(anchor, other, target))
+        return self.tokens_of(*self.chunk_from(anchor, other, target))
 
     def document_of(self, sentence: Index) -> Index:
         return np.searchsorted(self.corpus.document_starts, sentence, side="right") - 1
@@ -154,7 +159,7 @@ class PairDataset:
         begin, end = starts[document], starts[document + 1]
         return begin + (draw * (end - begin)).astype(np.int64)
 
-    def chunk_around(self, sentence: Index, document: Index, target: Index) -> tuple[Index, Index]:
+    def chunk_from(self, sentence: Index, document: Index, target: Index) -> tuple[Index, Index]:
         """Consecutive sentences [first, last) of a document with `target` tokens or just over.
 
         The chunk begins with `sentence`. When the document ends too early, it is filled from the

@@ -72,7 +72,7 @@ class PretrainingData:
     def mask_id(self) -> int:
         return self.tokenizer.token_to_id("[MASK]")
 
-    @property
+    @cached_property
     def ordinary_ids(self) -> np.ndarray:
         """Ids of ordinary words, from which masking draws random ones: all entries but `[…]`."""
         entries = enumerate(vocabulary_of(self.tokenizer))
@@ -110,7 +110,7 @@ def prepare(
 
     tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
     datasets = {}
-    for seed, part in enumerate(PARTS, start=settings.seed):
+    for part in PARTS:
         if not (has_begun and (folder / part).exists()):
             documents = opened() if part == "train" else opened().held_out
             build_store(documents, tokenizer, folder / part)
@@ -118,7 +118,7 @@ def prepare(
             TokenStore.open(folder / part, tokenizer=tokenizer),
             special_tokens(tokenizer),
             seq_length=settings.seq_length,
-            seed=seed,
+            seed=settings.seed_of(part),
             recipe=settings.pairs,
         )
     return PretrainingData(tokenizer, **datasets)

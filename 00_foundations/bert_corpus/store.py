@@ -92,8 +92,8 @@ def open_corpus(
         it a sample of the lines decides.
     limit: take at most so many documents.
     held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
-        of any other corpus about one document in a hundred (at least 2, at most 500) is held
-        out, chosen by a hash of its text; so the same text is never on both sides.
+        of any other corpus about one document in a hundred is held out, chosen by a hash of
+        its text: at least 2, and at most the first 500. The same text is never on both sides.
     """
     if name == "storyworld":
         count = limit or STORIES
@@ -108,7 +108,7 @@ def open_corpus(
 
 
 def _part(whole: Corpus, name: str, walk: Callable[[], Iterator[Document]]) -> Corpus:
-    """Those documents of the same files that another walk comes by."""
+    """The documents of a corpus that `walk` yields, as a corpus of its own."""
     return replace(whole, fingerprint=fingerprint_of(whole.fingerprint, name), walk=walk)
 
 
@@ -221,14 +221,14 @@ def _split(whole: Corpus) -> Corpus:
     always = set(hashes[: max(1, min(len(hashes) // 2, max(2, len(hashes) // 20)))])
 
     def walk(held_out: bool) -> Iterator[Document]:
-        kept = 0
+        kept: set[int] = set()
         for document in whole.walk():
             value = _hash64(document)
-            is_kept = kept < HELD_OUT_MOST and (value < bound or value in always)
-            kept += is_kept
-            if is_kept == held_out:
+            if len(kept) < HELD_OUT_MOST and (value < bound or value in always):
+                kept.add(value)
+            if (value in kept) == held_out:
                 yield document
-            if held_out and kept == HELD_OUT_MOST:
+            if held_out and len(kept) == HELD_OUT_MOST:
                 break
 
     train = _part(whole, ", without those held out", partial(walk, False))

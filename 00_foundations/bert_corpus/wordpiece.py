@@ -225,13 +225,9 @@ def train_wordpiece(
     # and no word made of known characters is then unknown.
     inside_words = [f"##{c}" for c in alphabet if not (is_punctuation(c) or is_chinese(c))]
     trainer = WordPieceTrainer(
-        vocab_size=room,
-        min_frequency=2,
-        special_tokens=inside_words,
-        initial_alphabet=alphabet,
-        limit_alphabet=len(alphabet),
-        show_progress=False,
-    )
+        vocab_size=room, min_frequency=2, special_tokens=inside_words, show_progress=False,
+        initial_alphabet=alphabet, limit_alphabet=len(alphabet),
+    )  # fmt: skip
     splitter = bert_tokenizer(first, lowercase=lowercase)  # the one that learns is locked
     counted = progress_bar(None, "learning words", **options)
     tokenizer.train_from_iterator(_without_long_words(counted, splitter), trainer)

@@ -614,6 +614,10 @@ class RunSettings:
     def pairs(self) -> PairRecipe:
         return PairRecipe()
 
+    def seed_of(self, part: str) -> int:
+        """Of pairs and masks. All runs are measured on the same ones, with seed 1."""
+        return self.seed if part == "train" else 1
+
     def bert_config(self, vocab_size: int) -> BertConfig:
         """The preset with the fields that were given."""
         preset = PRESETS[self.model]

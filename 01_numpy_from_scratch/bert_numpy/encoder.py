@@ -49,7 +49,7 @@ class Gradients:
     """∂loss/∂parameter under each parameter's name."""
 
     of: Weights = field(default_factory=dict)
-    watch: Watch = no_hook  # called with every activation's gradient, reused later
+    watch: Watch = no_hook  # called with every activation's gradient; overwritten later, so copy it
 
     def add(self, name: str, gradient: ndarray) -> None:
         """A parameter that is used twice is moved by the sum of both gradients."""

@@ -51,7 +51,7 @@ def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
             pairs=getattr(run.data, part).at_length(seq_length),
             data=run.data,
             recipe=settings.masking,
-            seed=settings.seed + (part == "heldout"),
+            seed=settings.seed_of(part),
         )
 
     with Cores(settings.cores) as cores, warnings.catch_warnings():

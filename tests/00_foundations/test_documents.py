@@ -238,6 +238,17 @@ def test_no_more_is_held_out_than_measuring_needs(file, monkeypatch):
     assert (len(list(corpus)), len(list(corpus.held_out))) == (47, 3)
 
 
+def test_a_copy_of_a_held_out_text_is_never_trained_on_not_even_after_enough_is_held_out(
+    file, monkeypatch
+):
+    monkeypatch.setattr(documents, "HELD_OUT_MOST", 3)
+    monkeypatch.setattr(documents, "HELD_OUT_SHARE", 0.5)
+    corpus = open_corpus(file("\n\n".join(f"Document {i % 25} is here." for i in range(50))))
+    train, held_out = list(corpus), list(corpus.held_out)
+    assert (len(train), len(held_out)) == (44, 3)
+    assert not {tuple(d) for d in train} & {tuple(d) for d in held_out}
+
+
 def test_a_small_corpus_has_one_held_out_document_and_a_file_can_be_named(file):
     corpus = open_corpus(file("One is one.\n\nTwo is two."))
     assert len(list(corpus)) == len(list(corpus.held_out)) == 1

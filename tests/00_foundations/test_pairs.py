@@ -149,7 +149,7 @@ def test_a_chunk_holds_its_sentence_and_no_more_than_the_target_asks_for(documen
     starts, bounds = made.corpus.sentence_starts, made.corpus.document_starts
     sentence = data.draw(st.integers(0, made.num_sentences - 1))
     document = made.document_of(np.array([sentence]))
-    first, last = made.chunk_around(np.array([sentence]), document, np.array([target]))
+    first, last = made.chunk_from(np.array([sentence]), document, np.array([target]))
     first, last, begin, end = int(first[0]), int(last[0]), *bounds[document[0] :][:2].tolist()
     assert begin <= first <= sentence < last <= end
     tokens = starts[last] - starts[first]

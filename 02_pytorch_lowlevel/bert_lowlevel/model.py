@@ -43,7 +43,8 @@ def to_tensors(
 
 
 def to_arrays(weights: dict[str, Tensor]) -> Weights:
-    return {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
+    """Copies of the tensors, as float32 arrays."""
+    return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in weights.items()}
 
 
 # --- Three operations, by the name of their parameters ---

@@ -12,7 +12,7 @@ from bert_lowlevel.checks import check
 from bert_lowlevel.model import Bert, to_arrays, to_tensors
 from bert_lowlevel.optimizer import start_optimizer
 from bert_lowlevel.training import Computing, Task, part_losses, train
-from bert_run.config import Precision, RunSettings
+from bert_run.config import BertConfig, Precision, RunSettings
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import command
 
@@ -42,6 +42,9 @@ class LowLevelSettings(RunSettings):
     causal: bool = False
     """no token sees those on its right, as in GPT; nor does [CLS] then, so that it cannot tell
     the next sentence from a random one"""
+
+    def bert_config(self, vocab_size: int) -> BertConfig:
+        return super().bert_config(vocab_size).with_changes(is_decoder=self.causal)
 
 
 def pretrain(settings: LowLevelSettings) -> PretrainingRun:
@@ -76,7 +79,7 @@ def train_on(
             mask_id=run.data.mask_id,
             ordinary_ids=ordinary_ids,
             recipe=settings.masking,
-            seed=settings.seed + (part == "heldout"),
+            seed=settings.seed_of(part),
         )
 
     tasks = [

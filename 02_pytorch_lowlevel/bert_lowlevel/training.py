@@ -38,7 +38,8 @@ def part_losses(bert: Bert, part: TensorBatch, mask_count: Tensor, pair_count: i
 
 @dataclass(frozen=True)
 class Computing:
-    """How a step is computed; what it computes is the same."""
+    """How a step is computed. Its gradient is the same up to rounding, apart from dropout: another
+    number of rows at a time draws other masks."""
 
     precision: torch.dtype = torch.float32
     rows: int | None = None  # at a time, when a whole batch does not fit into memory

@@ -177,6 +177,7 @@ def test_arrays_become_tensors_that_learn_and_come_back_unchanged(configs, rando
     with torch.no_grad():
         found[WORDS] += 1
     assert not np.array_equal(to_arrays(found)[WORDS], weights[WORDS]), "the arrays are copied"
+    assert np.array_equal(back[WORDS], weights[WORDS]), "so are the tensors"
 
 
 def test_the_loss_at_the_start_is_that_of_guessing(random_batch, tensors):

@@ -17,7 +17,15 @@ from torch._dynamo.testing import CompileCounter
 
 from bert_lowlevel.attention import ATTENTIONS
 from bert_lowlevel.masking import mask_tokens
-from bert_lowlevel.model import Bert, Logits, TensorBatch, logits, pretraining_losses, to_tensors
+from bert_lowlevel.model import (
+    Bert,
+    Logits,
+    TensorBatch,
+    encode,
+    logits,
+    pretraining_losses,
+    to_tensors,
+)
 from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients, start_optimizer
 from bert_lowlevel.pretrain import LowLevelSettings, main, pretrain
 from bert_lowlevel.training import (
@@ -539,6 +547,22 @@ def test_settings_that_say_how_to_compute_leave_the_losses_as_they_are(
 ], ids=str)  # fmt: skip
 def test_settings_that_say_what_to_compute_change_the_losses(changes, six_losses, usual_losses):
     assert np.abs(six_losses(**changes) - usual_losses).max() > 3e-4
+
+
+def test_a_causal_run_is_saved_as_a_decoder_and_transformers_hides_the_words_on_the_right_too(
+    tmp_path,
+):
+    out = tmp_path / "causal"
+    pretrain(run_settings(LowLevelSettings, out, steps=2, documents=100, causal=True))
+    config = BertConfig.load(out)
+    assert config.is_decoder
+    ours = Bert(config, to_tensors(load_weights(out, config)), causal=True)
+    theirs = transformers.BertForPreTraining.from_pretrained(out).eval()
+    ids = torch.arange(5, 13)[None]
+    batch = {"input_ids": ids, "token_type_ids": 0 * ids, "attention_mask": ids**0}
+    with torch.no_grad():
+        expected, found = theirs.bert(**batch).last_hidden_state, encode(ours, batch)
+    torch.testing.assert_close(found.hidden_states[-1], expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("which", ["fused", "by-hand"])

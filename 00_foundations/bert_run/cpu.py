@@ -20,9 +20,9 @@ def keep_freed_memory() -> None:
     """Tell glibc's `malloc` to keep what is freed; other systems' allocators are left alone."""
     is_linux = sys.platform.startswith("linux")
     if is_linux and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
-        mallopt(MMAP_MAX, 0)  # what is mapped by itself goes back to the system, so nothing is
-        mallopt(TRIM_THRESHOLD, -1)  # never
-        mallopt(TOP_PAD, 64 << 20)  # bytes: 64 MiB
+        mallopt(MMAP_MAX, 0)  # no block is mapped by itself: freeing it would give it back
+        mallopt(TRIM_THRESHOLD, -1)  # the heap never shrinks
+        mallopt(TOP_PAD, 64 << 20)  # and grows by 64 MiB at a time
 
 
 def configure_cpu() -> None:

@@ -1,8 +1,8 @@
 """Where to compute: the device, the precision of products, and this process among many.
 
 `torchrun` starts the processes of a run and tells each its rank through the environment. Every rank
-reads its own examples, which are a function of their indices: nothing is handed round but sums of
-gradients, counts of masks, and losses when a line of metrics is due.
+reads its own examples, which are a function of their indices: what is exchanged are gradients,
+counts of masks, losses when a line of metrics is due, and with FSDP parameters.
 """
 
 import os

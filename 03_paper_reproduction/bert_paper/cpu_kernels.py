@@ -28,8 +28,8 @@ def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
 
 @torch.library.custom_op("bert_paper::draw_mask_", mutates_args={"mask"})
 def draw_mask_(mask: Tensor, prob: float) -> None:
-    """`dropout_mask` for `torch.compile`, which calls an operation of ours as it stands. One that
-    writes is neither joined with another that looks alike nor called again in the backward pass."""
+    """`dropout_mask` for `torch.compile`, as a custom operation. As it mutates its argument, it is
+    neither merged with an identical call nor recomputed in the backward pass."""
     mask.copy_(dropout_mask(mask.shape, prob))
 
 

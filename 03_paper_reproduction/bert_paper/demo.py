@@ -25,35 +25,19 @@ from bert_run.files import write_atomically
 # that starts by looking and copying; no dropout, since hardly a text is seen twice; a high rate,
 # which Adam with its bias corrected takes; 20% of the words hidden, to learn more from each step.
 DEMO = PretrainSettings(
-    corpus="storyworld",
-    out=Path("runs/demo"),
-    model="tiny",
-    num_attention_heads=4,
-    initialization="mimetic",
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-    vocab_size=4096,
-    seq_length=128,
-    batch_size=32,
-    short_seq_length=64,
-    short_share=0.3,
-    short_batch_size=64,
-    masked_lm_prob=0.2,
-    steps=4500,
-    learning_rate=2.5e-3,
-    warmup_steps=200,
-    optimizer="adamw",
-    adam_beta2=0.98,
-    eval_every=1125,
-    eval_examples=512,
-    save_every=2250,
-)
+    corpus="storyworld", out=Path("runs/demo"),
+    model="tiny", num_attention_heads=4, vocab_size=4096, initialization="mimetic",
+    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, masked_lm_prob=0.2,
+    seq_length=128, batch_size=32, short_seq_length=64, short_batch_size=64, short_share=0.3,
+    steps=4500, warmup_steps=200, learning_rate=2.5e-3, optimizer="adamw", adam_beta2=0.98,
+    eval_every=1125, eval_examples=512, save_every=2250,
+)  # fmt: skip
 PROBED_STORIES = 400
 TITLES = {
-    "left": "settled by words on the left",
-    "right": "settled by words on the right",
+    "left": "determined by words on the left",
+    "right": "determined by words on the right",
     "both": "needing both sides",
-    "other": "settled by another sentence",
+    "other": "determined by another sentence",
 }
 
 
@@ -177,7 +161,7 @@ def main() -> None:
     about = "Pretrain a small BERT on StoryWorld into runs/demo, and show what it learned."
     argparse.ArgumentParser(prog="python -m bert_paper.demo", description=about).parse_args()
     started = time.perf_counter()
-    print("BERT from nothing: a town is invented, its words are learned, its sentences read.\n",
+    print("BERT from scratch: a town is invented, its words are learned, its sentences read.\n",
           flush=True)  # fmt: skip
     measured = pretrain(DEMO).measurements()
     trained = time.perf_counter()

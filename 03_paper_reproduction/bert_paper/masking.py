@@ -177,7 +177,7 @@ def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor
 # The numbers say which tokens belong together, and 0 which are never masked. `choose_words` then
 # takes some of the numbers 1, 2, 3, … with all the tokens that bear them.
 
-ROUNDS = 8  # of `choose_words`: as many as the longest word has tokens are always enough
+ROUNDS = 8  # of `choose_words`: enough for words of up to eight tokens
 
 
 def word_of_each_token(
@@ -209,7 +209,8 @@ def choose_words(
     of one token, 15% of those of two, 14% of those of three).
 
     A round takes words one after another up to the first that is too long; the next round passes
-    over all that are longer than what is left.
+    over all that are longer than what is left. So as many rounds as the longest word has tokens are
+    enough; a row with words of more than `ROUNDS` tokens may get fewer tokens than would fit.
     """
     batch, seq = words.shape
     key = draws.gather(1, words.clamp(min=1) - 1)  # the same for all tokens of a word

@@ -319,6 +319,6 @@ def load_arrays(model: nn.Module, weights: Weights, *, prefix: str = "") -> None
 def to_arrays(model: nn.Module) -> Weights:
     """Every parameter as a float32 array under its name, in the file's order."""
     return {
-        name: parameter.detach().float().cpu().numpy()
+        name: parameter.detach().float().cpu().numpy().copy()
         for name, parameter in model.named_parameters()
     }

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bert_run.config import AdamSettings, Weights, is_decayed
-from bert_run.device import Ranks, choose_precision
+from bert_run.device import Ranks
 from bert_run.errors import Diverged
 
 MUON_MOMENTUM = 0.95  # μ, as its authors have it
@@ -65,13 +65,15 @@ class Muon(torch.optim.Optimizer):
     The factor before O gives its entries the root mean square of Adam's usual update, so that both
     optimizers share one learning rate (Liu et al. 2025, equation 4). The steps are those of
     `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"`; but that always computes O in
-    bfloat16, which is far slower than float32 on a CPU without instructions for it.
+    bfloat16, which is far slower than float32 on a CPU without instructions for it. Here O is
+    computed in `precision`.
     """
 
     def __init__(
-        self, matrices: list[nn.Parameter], groups: list[dict], settings: AdamSettings
-    ) -> None:
-        self.adamw = make_adamw(groups, settings)
+        self, matrices: list[nn.Parameter], groups: list[dict], settings: AdamSettings,
+        precision: torch.dtype = torch.float32,
+    ) -> None:  # fmt: skip
+        self.precision, self.adamw = precision, make_adamw(groups, settings)
         own = {"params": matrices, "lr": settings.learning_rate,
                "weight_decay": settings.weight_decay}  # fmt: skip
         super().__init__([own, *self.adamw.param_groups], {})
@@ -84,8 +86,7 @@ class Muon(torch.optim.Optimizer):
         for weights in batches_of_one_shape(learning):
             directions = [self.direction(weight) for weight in weights]
             matrices = directions[0] if len(weights) == 1 else torch.stack(directions)
-            precision = choose_precision("auto", matrices.device)
-            updates = orthogonalize(matrices, precision).to(matrices.dtype)
+            updates = orthogonalize(matrices, self.precision).to(matrices.dtype)
             length = group["lr"] * 0.2 * math.sqrt(max(weights[0].shape))
             torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
             torch._foreach_add_(
@@ -137,7 +138,9 @@ def held_here(tensor: Tensor) -> Tensor:
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
-def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> torch.optim.Optimizer:
+def make_optimizer(
+    model: nn.Module, settings: AdamSettings, *, name: str, precision: torch.dtype = torch.float32
+) -> torch.optim.Optimizer:
     """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias;
     `muon` orthogonalizes the updates of the encoder's matrices, and is AdamW for the rest."""
     named = list(model.named_parameters())
@@ -154,7 +157,7 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
     if name == "bert-adam":
         return BertAdam(groups, settings)
     if is_muon:
-        return Muon(matrices, groups, settings)
+        return Muon(matrices, groups, settings, precision)
     return make_adamw(groups, settings)
 
 

@@ -64,10 +64,10 @@ class PretrainSettings(RunSettings):
     """the paper's Adam, without bias correction; AdamW, which corrects it; or Muon for the
     encoder's matrices and AdamW for the rest"""
     mask_unit: MaskUnit = "token"
-    """what is masked together: tokens, whole words, or runs of one to three words"""
+    """what is masked together: single tokens, or whole words"""
     duplicate_factor: Count | None = None
-    """pairs and masks of so many passes over the corpus, then the same again, as in the released
-    code (10); new ones on every pass, unless given"""
+    """pairs and masks of so many readings of the corpus, then the same again, as in the released
+    code (10); new ones without end, unless given"""
 
     start_from: str | None = None
     """begin with the weights of this BERT, its sizes and its vocabulary, in place of random
@@ -153,15 +153,28 @@ def refuse_what_is_settled(settings: PretrainSettings, folder: Path) -> None:
 def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
-        smallest = min(phase.batch_size for phase in settings.phases)
-        if smallest < ranks.size:
-            raise UserError(
-                f"--batch-size {smallest} is too small for {ranks.size} processes: each needs an "
-                "example of every step"
-            )
+        refuse_unfit_batches(settings, ranks)
         with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
             train_on(run, ranks, device)
     return run
+
+
+def refuse_unfit_batches(settings: PretrainSettings, ranks: Ranks) -> None:
+    """Every rank needs an example of each step; and equally many micro-batches for FSDP, which
+    gathers the parameters from all ranks in each forward pass."""
+    for batch_size in [phase.batch_size for phase in settings.phases]:
+        fewest, most = batch_size // ranks.size, -(-batch_size // ranks.size)
+        micro = settings.micro_batch_size or most
+        if not fewest:
+            raise UserError(
+                f"--batch-size {batch_size} is too small for {ranks.size} processes: each needs an "
+                "example of every step"
+            )
+        if settings.parallel == "fsdp" and -(-fewest // micro) != -(-most // micro):
+            raise UserError(
+                f"--batch-size {batch_size} in micro-batches of {micro}: with --parallel fsdp all "
+                f"processes need equally many; take a multiple of {ranks.size}"
+            )
 
 
 def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
@@ -173,7 +186,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     if settings.compile:  # dynamic: one code that fits every length would be slower than one each
         spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
     adam = settings.adam(run.config)
-    optimizer = make_optimizer(model, adam, name=settings.optimizer)
+    optimizer = make_optimizer(model, adam, name=settings.optimizer, precision=precision)
     restore_state(optimizer, model, run.training_state)
     if ranks.leads:
         begin = f", from the weights of {settings.start_from}" if settings.start_from else ""
@@ -189,13 +202,13 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
             dataset=dataset,
             vocabulary=masking_vocabulary(run.data).to(device),
             recipe=settings.masking,
-            seed=settings.seed + (part == "heldout"),
+            seed=settings.seed_of(part),
             device=device,
             precision=precision,
             mask_unit=settings.mask_unit if part == "train" else "token",
             reads_from_the_left=settings.objective == "next-words",
             has_sentence_task=settings.sentence_task != "none",
-            examples=passes and passes * dataset.num_sentences,
+            examples=passes and passes * dataset.examples_in_a_reading,
         )
 
     keeper = Keeper(run, model, optimizer, ranks)
@@ -208,17 +221,11 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
 
     with stop_signals() as request:
         stopped = train(
-            spread_model,
-            optimizer,
+            spread_model, optimizer,
             [(task("train", p.seq_length), task("heldout", p.seq_length)) for p in settings.phases],
-            settings,
-            peak_rate=adam.learning_rate,
-            start=run.start,
-            record=record,
-            save=keeper.save,
-            ranks=ranks,
-            request=request,
-        )
+            settings, peak_rate=adam.learning_rate, start=run.start, record=record,
+            save=keeper.save, ranks=ranks, request=request,
+        )  # fmt: skip
     if stopped:
         raise Stopped(str(settings.out), keeper.saved, settings.steps, number=stopped)
 

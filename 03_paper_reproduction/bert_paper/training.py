@@ -61,7 +61,7 @@ class Task:
         return self.dataset.batch(indices if self.examples is None else indices % self.examples)
 
     def asked(self, pairs: Batch) -> TensorBatch:
-        """The same on the device, with what is asked of them: words behind masks, or next ones."""
+        """The same on the device, with labels: the masked words, or each next word."""
         batch = to_device(pairs, self.device)
         if self.reads_from_the_left:
             return next_tokens(batch)
@@ -225,17 +225,10 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = rate
             losses = training_step(
-                model,
-                optimizer,
-                task.asked(pairs),
-                precision=task.precision,
-                max_grad_norm=settings.max_grad_norm,
-                micro_batch_size=settings.micro_batch_size,
-                ranks=ranks,
-                pair_count=phase.batch_size,
-                total_loss=task.total,
-                norms=window.norms,
-            )
+                model, optimizer, task.asked(pairs), precision=task.precision, ranks=ranks,
+                max_grad_norm=settings.max_grad_norm, micro_batch_size=settings.micro_batch_size,
+                pair_count=phase.batch_size, total_loss=task.total, norms=window.norms,
+            )  # fmt: skip
             window.losses += losses
             done = step + 1
             logging = journal.step_done(done, tokens=phase.batch_size * phase.seq_length)

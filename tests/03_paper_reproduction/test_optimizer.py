@@ -187,14 +187,13 @@ def test_muon__moves_a_matrix_as_its_formula_in_numpy_does(shape):
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16)])
-def test_muon__in_bfloat16_takes_the_steps_of_torchs_own_bit_for_bit(shape, monkeypatch):
-    monkeypatch.setattr("bert_paper.optimizer.choose_precision", lambda *_: torch.bfloat16)
+def test_muon__in_bfloat16_takes_the_steps_of_torchs_own_bit_for_bit(shape):
     settings = AdamSettings(learning_rate=0.01, weight_decay=0.1)
     torch.manual_seed(0)
     ours = nn.Parameter(torch.randn(shape))
     theirs = nn.Parameter(ours.detach().clone())
     optimizers = (
-        Muon([ours], [{"params": [nn.Parameter(torch.zeros(1))]}], settings),
+        Muon([ours], [{"params": [nn.Parameter(torch.zeros(1))]}], settings, torch.bfloat16),
         torch.optim.Muon([theirs], lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
     )
     for _ in range(3):
@@ -242,20 +241,19 @@ def test_muon__in_batches_of_one_shape_takes_the_steps_that_it_takes_one_by_one(
     torch.testing.assert_close(after_steps(), alone)
 
 
-def test_muon__multiplies_in_float32_where_a_cpu_has_no_fast_bfloat16(monkeypatch):
-    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
-        monkeypatch.setattr(torch.cpu, name, lambda: False)
-    precisions = []
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_muon__multiplies_in_the_precision_of_the_run(
+    precision, corpus_file, small_settings, tmp_path, monkeypatch
+):
+    precisions = set()
 
     def noted(matrix, precision):
-        precisions.append(precision)
+        precisions.add(precision)
         return orthogonalize(matrix, precision)
 
     monkeypatch.setattr("bert_paper.optimizer.orthogonalize", noted)
-    weight = nn.Parameter(torch.zeros(4, 8))
-    weight.grad = torch.ones(4, 8)
-    Muon([weight], [{"params": [nn.Parameter(torch.zeros(1))]}], AdamSettings()).step()
-    assert precisions == [torch.float32]
+    pretrain(small_settings(corpus_file, tmp_path, steps=2, optimizer="muon", precision=precision))
+    assert precisions == {torch.float32 if precision == "fp32" else torch.bfloat16}
 
 
 def test_muon__updates_the_matrices_of_the_layers_and_adamw_all_other_parameters():

@@ -124,15 +124,15 @@ def test_held_out_figures_count_words_and_pairs_that_were_asked_for(examples):
 
 
 def test_with_a_duplicate_factor_pairs_and_masks_come_again_after_so_many_passes():
-    sentences = task().dataset.num_sentences
+    reading = task().dataset.examples_in_a_reading
     indices = np.arange(8)
-    repeated, new = task(examples=3 * sentences), task()
+    repeated, new = task(examples=3 * reading), task()
     for name, first in repeated.batch(indices).items():
-        assert torch.equal(first, repeated.batch(indices + 3 * sentences)[name]), name
+        assert torch.equal(first, repeated.batch(indices + 3 * reading)[name]), name
     for pass_ in (1, 2, 3):
         assert not torch.equal(
             new.batch(indices)["masked_lm_positions"],
-            new.batch(indices + pass_ * sentences)["masked_lm_positions"],
+            new.batch(indices + pass_ * reading)["masked_lm_positions"],
         )
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +21,9 @@ import transformers
 from rank_processes import RankProcesses, command_line
 from safetensors.numpy import load_file
 
-from bert_paper.pretrain import PretrainSettings
+from bert_paper.pretrain import PretrainSettings, refuse_unfit_batches
 from bert_run.device import Ranks
+from bert_run.errors import UserError
 from bert_run.files import find_damage
 from bert_run.training_loop import read_metrics
 
@@ -197,6 +199,19 @@ def test_processes_left_behind_by_torchrun_keep_a_second_call_out(settings_in, t
 
 def saved(out: Path) -> list[Path]:
     return sorted((out / "checkpoints").glob("step-*"))
+
+
+@pytest.mark.parametrize(("batch_size", "micro", "fits"), [
+    (5, 2, False), (4, 2, True), (5, 3, True), (5, None, True), (6, 2, True),
+])  # fmt: skip
+def test_fsdp_refuses_batches_of_which_ranks_make_different_numbers_of_micro_batches(
+    batch_size, micro, fits
+):
+    """Parameters are gathered in each forward pass: the rank with one more would wait for ever."""
+    settings = PretrainSettings(batch_size=batch_size, micro_batch_size=micro, parallel="fsdp")
+    refuse_unfit_batches(replace(settings, parallel="ddp"), Ranks(0, 2))
+    with nullcontext() if fits else pytest.raises(UserError, match="take a multiple of 2"):
+        refuse_unfit_batches(settings, Ranks(0, 2))
 
 
 def test_a_mistake_is_said_once_in_one_line_and_every_rank_stops(settings_in, tmp_path):

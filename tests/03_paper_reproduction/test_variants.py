@@ -235,15 +235,36 @@ def test_a_run_takes_the_pairs_that_are_asked_for(
 
 
 def make_task(run: Path, *, passes: int | None) -> tuple[Task, int]:
-    """What the small run is trained on, and how many examples a pass has."""
+    """What the small run is trained on, and how many examples a reading has."""
     store = TokenStore.open(run / "data" / "train")
     dataset = PairDataset(store, SpecialTokens(pad=0, cls=2, sep=3), seq_length=32, seed=0)
     task = Task(
         dataset=dataset, vocabulary=MaskingVocabulary(4, torch.arange(5, 150)),
         recipe=MaskingRecipe(), seed=0, device=torch.device("cpu"), precision=torch.float32,
-        examples=passes and passes * dataset.num_sentences,
+        examples=passes and passes * dataset.examples_in_a_reading,
     )  # fmt: skip
-    return task, dataset.num_sentences
+    return task, dataset.examples_in_a_reading
+
+
+def test_runs_of_different_seeds_are_measured_on_the_same_pairs_and_masks(
+    corpus_file, small_settings, tmp_path, tasks
+):
+    for seed in (0, 5):
+        pretrain(small_settings(corpus_file, tmp_path / str(seed), steps=2, seed=seed))
+    (train, heldout), (other_train, other_heldout) = tasks
+    indices = np.arange(20)
+    one, other = heldout.batch(indices), other_heldout.batch(indices)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    ids, other_ids = (part.batch(indices)["input_ids"] for part in (train, other_train))
+    assert not torch.equal(ids, other_ids)
+
+
+def test_a_reading_has_as_many_examples_as_hold_the_tokens_of_the_corpus(small_run):
+    store = TokenStore.open(small_run / "data" / "train")
+    dataset = PairDataset(store, SpecialTokens(pad=0, cls=2, sep=3), seq_length=32, seed=0)
+    assert dataset.examples_in_a_reading == len(store.tokens) // 29
+    rows = dataset.batch(np.arange(dataset.examples_in_a_reading))["attention_mask"]
+    assert 0.8 < (rows.sum() - 3 * len(rows)) / len(store.tokens) <= 1
 
 
 def test_with_a_duplicate_factor_the_same_masks_come_again_after_so_many_passes(small_run):
@@ -275,7 +296,7 @@ def test_a_run_hands_the_variants_on_to_training_and_measures_as_every_run_does(
     run = pretrain(settings)
     ((train, heldout),) = tasks
     assert (train.mask_unit, heldout.mask_unit) == ("word", "token")
-    assert train.examples == 3 * run.data.train.num_sentences
+    assert train.examples == 3 * run.data.train.examples_in_a_reading
     assert heldout.examples is None
     assert not train.has_sentence_task and not heldout.has_sentence_task
     tokenizer = run.data.tokenizer

@@ -397,7 +397,7 @@ class PretrainingRun(ExitStack):
         """Print what was reached, and what to do with it."""
         self.draw_curve()
         out, final = self.settings.out, self.measurements()
-        words = "next words" if self.config.is_decoder else "masked words"
+        words = getattr(self.settings, "objective", "masked-words").replace("-", " ")
         pairs = "sentence order" if self.settings.pairs.sentence_task == "sop" else "next sentence"
         reached = (
             f"{words}, loss {final['heldout_mlm_loss']:.3f} (word frequencies alone: "

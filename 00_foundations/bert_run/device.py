@@ -1,8 +1,7 @@
 """Where to compute: the device, the precision of products, and this process among many.
 
-`torchrun` starts the processes of a run and tells each its rank through the environment. Every rank
-reads its own examples, which are a function of their indices: what is exchanged are gradients,
-counts of masks, losses when a line of metrics is due, and with FSDP parameters.
+`torchrun` starts the processes, the ranks, of a run. Each reads its own examples, a function of
+their indices; they exchange gradients, counts, losses and, with FSDP, parameters.
 """
 
 import os

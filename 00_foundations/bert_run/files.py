@@ -579,12 +579,12 @@ def model_card(
     from jinja2 import Template
 
     language = {"language": "en"} if settings["corpus"] in ENGLISH else {}
-    words = "next words" if config.is_decoder else "masked words"
+    words = "next words" if settings.get("objective") == "next-words" else "masked words"
     second = settings.get("sentence_task", "nsp")
     tasks = [TASKS[name] for name in (words, second) if name != "none"]
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
-        front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
+        front=front_matter("text-generation" if "next" in words else "fill-mask", **language),
         size=size_of(config, parameters), corpus=Path(report["name"]).name, name=name, tasks=tasks,
         step=step, settings=settings, report=report, config=config, command=command,
         measured=measured,

@@ -62,9 +62,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
     model, tokenizer = pretrained.model, pretrained.tokenizer
     pretrained.require_word_head()
     if model.config.is_decoder:
-        raise UserError(
-            f"{pretrained.folder} names next words from the left alone: it fills no blanks"
-        )
+        raise UserError(f"{pretrained.folder} reads from the left alone: it fills no blanks")
     encoding = pretrained.encode(text)
     mask_id = tokenizer.token_to_id("[MASK]")
     positions = [i for i, id_ in enumerate(encoding.ids) if id_ == mask_id]

@@ -80,7 +80,7 @@ def first_guess(bert: Bert) -> Guess:
 
 def measure(folder: Path, *, causal: bool, count: int) -> dict[str, dict[str, float]]:
     """Accuracy of a trained model on held-out marked words, by what determines them."""
-    config = BertConfig.load(folder)
+    config = BertConfig.load(folder, decoders=True)
     bert = Bert(config, to_tensors(load_weights(folder, config)), causal=causal)
     held_out = stories(count, split="heldout")
     return measure_settled_words(

@@ -554,8 +554,10 @@ def test_a_causal_run_is_saved_as_a_decoder_and_transformers_hides_the_words_on_
 ):
     out = tmp_path / "causal"
     pretrain(run_settings(LowLevelSettings, out, steps=2, documents=100, causal=True))
-    config = BertConfig.load(out)
+    config = BertConfig.load(out, decoders=True)
     assert config.is_decoder
+    card = (out / "README.md").read_text()
+    assert "masked words" in card and "next words" not in card, "what it has learned"
     ours = Bert(config, to_tensors(load_weights(out, config)), causal=True)
     theirs = transformers.BertForPreTraining.from_pretrained(out).eval()
     ids = torch.arange(5, 13)[None]

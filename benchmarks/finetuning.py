@@ -443,7 +443,7 @@ def main() -> None:
             asked.out,
             f"python benchmarks/finetuning.py --checkpoint {asked.checkpoint}{options} "
             f"--out {asked.out}",
-            draw(rows, "fine-tuned: from a pretrained BERT, and from nothing"),
+            draw(rows, "fine-tuned: from a pretrained BERT, and from scratch"),
         )
 
 

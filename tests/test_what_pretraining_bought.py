@@ -83,7 +83,7 @@ def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measure
     assert not is_done(measurement)
     row = measurement.row()
     assert is_done(measurement) and measurement.row() == row and len(calls) == 2
-    assert [settings.from_nothing for settings in calls] == [False, True]
+    assert [settings.from_scratch for settings in calls] == [False, True]
     assert {(settings.few_shot, settings.epochs) for settings in calls} == {(100, 20.0)}
     assert row.scores[bench.PRETRAINED] == [50.0] and row.scores[bench.MAJORITY] == [48.0]
     assert row.scores[bench.BAG][0] > 60

@@ -1,4 +1,4 @@
-"""A fine-tuned model as a folder: begun from a checkpoint or from nothing, saved, loaded.
+"""A fine-tuned model as a folder: begun from a checkpoint or from scratch, saved, loaded.
 
 `transformers` opens the folder in the class of the same name, and one that it saved opens here.
 What the task was stands in `config.json` under a name of its own, which `transformers` passes over;
@@ -64,7 +64,7 @@ def init_from(
     return InitialModel(model, tokenizer, note)
 
 
-def init_from_nothing(
+def init_from_scratch(
     config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
     head: HeadConfig, seed: int,
 ) -> InitialModel:  # fmt: skip
@@ -76,7 +76,7 @@ def init_from_nothing(
     model = model_type(config, head)
     fill(model, initial_weights(config, seed), seed)
     count = sum(parameter.numel() for parameter in model.parameters())
-    note = f"from nothing: all {count:,} parameters are to be learned"
+    note = f"from scratch: all {count:,} parameters are to be learned"
     return InitialModel(model, tokenizer, note)
 
 
@@ -92,12 +92,12 @@ class ModelInit:
     """The same start for every seed; what is new in the model differs from seed to seed."""
 
     def __init__(self, settings: FinetuneSettings, task: Task, examples: Sequence[Example]) -> None:
-        """A model that starts from nothing may need `examples` to train its tokenizer on."""
+        """A model that starts from scratch may need `examples` to train its tokenizer on."""
         self.settings, self.task = settings, task
         asked = {"hidden_dropout_prob": settings.hidden_dropout,
                  "attention_probs_dropout_prob": settings.attention_dropout}  # fmt: skip
         self.dropout = {name: share for name, share in asked.items() if share is not None}
-        if not settings.from_nothing:
+        if not settings.from_scratch:
             return
         preset = PRESETS.get(settings.model)
         self.config = preset or BertConfig.load(Path(settings.model))
@@ -110,10 +110,10 @@ class ModelInit:
     def build(self, seed: int) -> InitialModel:
         """The model before its first step, with the dropout that is asked for."""
         model, head = self.task.model, self.task.head
-        if not self.settings.from_nothing:
+        if not self.settings.from_scratch:
             return init_from(self.settings.checkpoint, model, head, seed=seed, **self.dropout)
         config = self.config.with_changes(**self.dropout)
-        return init_from_nothing(config, self.tokenizer, model, head=head, seed=seed)
+        return init_from_scratch(config, self.tokenizer, model, head=head, seed=seed)
 
 
 # --- Saving --------------------------------------------------------------------------------------

@@ -255,10 +255,10 @@ class Finetuning:
             publish(path, out / path.name)
         write_answers(out, dev, title=outcome.task)
         if data.test:
-            # In float32, as `bert-predict --score` does: both must say the same.
             answers = task.answers(
-                data.test, best.model, self.tokenizer, max_length=self.max_length
-            )
+                data.test, best.model, self.tokenizer, max_length=self.max_length,
+                precision=self.precision,
+            )  # fmt: skip
             majority = task.majority(self.examples(outcome.best.seed), data.test)
             test = Measured(data.tallies[2].source, task, data.test, answers,
                             task.score(data.test, majority))  # fmt: skip
@@ -306,7 +306,7 @@ def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
                                       ("dev", dev, data.dev))
     }  # fmt: skip
     start, files = settings.checkpoint, []
-    if not settings.from_nothing:
+    if not settings.from_scratch:
         files = files_of_start(start)
     else:  # of the files it takes its sizes and its tokenizer
         for source in (settings.model, settings.tokenizer):
@@ -461,13 +461,9 @@ class Outcome:
             for name, results in self.grid.items()
         }
         return {
-            "task": self.task,
-            "metric": self.metric,
-            "start": self.start,
-            "train_examples": self.examples[0],
-            "dev_examples": self.examples[1],
-            "dev_examples_in_train": self.seen[0],
-            "seeds": [vars(result) for result in self.results],
+            "task": self.task, "metric": self.metric, "start": self.start,
+            "train_examples": self.examples[0], "dev_examples": self.examples[1],
+            "dev_examples_in_train": self.seen[0], "seeds": [vars(r) for r in self.results],
             **{
                 name: {n: function([r.best[n] for r in self.results]) for n in names}
                 for name, function in (("median", statistics.median), ("lowest", min),

@@ -26,6 +26,7 @@ from bert_finetuning.data.rows import (
     line_rows,
     open_rows,
     parse_columns,
+    plain_name,
     quoted,
     say,
     shortened,
@@ -339,8 +340,13 @@ def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSet
 def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     """A prediction as one object: its line, the answer, the columns of its row that the example
     does not repeat. A query without text has no answer, and is marked as `empty`."""
-    line, given = {} if query.line is None else {"line": query.line}, query.example.given.values()
-    others = {name: value for name, value in query.row.items() if value not in given}
+    line, given = {} if query.line is None else {"line": query.line}, query.example.given
+    unsaid, others = [*given.values()], {}
+    for name, value in sorted(query.row.items(), key=lambda at: plain_name(at[0]) not in given):
+        if value in unsaid:
+            unsaid.remove(value)
+        else:
+            others[name] = value
     row = {"row": others} if others else {}
     if prediction is None:
         return {**line, **query.example.given, "empty": True, **row}

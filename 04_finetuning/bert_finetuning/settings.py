@@ -170,7 +170,7 @@ class FinetuneSettings:
         return [name for name in names if getattr(self, name) != getattr(type(self), name)]
 
     @property
-    def from_nothing(self) -> bool:
+    def from_scratch(self) -> bool:
         return self.checkpoint == "none"
 
     def rate(self, hidden_size: int) -> float:
@@ -206,7 +206,7 @@ def check_start(settings: FinetuneSettings) -> None:
     if settings.checkpoint is None:
         raise UserError("where to start: give --checkpoint DIR, a model of the Hub, or none for a "
                         "model that has learned nothing")  # fmt: skip
-    if settings.from_nothing:
+    if settings.from_scratch:
         if settings.model not in PRESETS and not Path(settings.model).is_dir():
             raise UserError(f"--model is {settings.model!r}: choose {', '.join(PRESETS)}, or a "
                             "checkpoint folder")  # fmt: skip

@@ -79,7 +79,7 @@ def classify(
     # begin solution
     states = encode(input_ids, attention_mask, weights)
     text = text_vector(states, attention_mask, weights, pooling=pooling)
-    # F.dropout strikes out unless it is told not to: whether, it must hear from `training`.
+    # F.dropout is on by default, so `training` is passed on.
     return dense(F.dropout(text, dropout, training), weights, "classifier")
     # end solution
 

@@ -10,7 +10,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_finetuning.checkpoint import init_from, init_from_nothing, load_finetuned, save_finetuned
+from bert_finetuning.checkpoint import init_from, init_from_scratch, load_finetuned, save_finetuned
 from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
@@ -261,7 +261,7 @@ def test_the_head_of_a_fine_tuned_model_is_not_taken_over(tmp_path):
 
 
 def test_nothing_is_a_start_too_with_the_vocabulary_of_the_tokenizer(tmp_path):
-    start = init_from_nothing(
+    start = init_from_scratch(
         CONFIG.with_changes(vocab_size=30522), TOKENIZER, BertForTokenClassification,
         head=THREE, seed=5,
     )  # fmt: skip
@@ -270,7 +270,7 @@ def test_nothing_is_a_start_too_with_the_vocabulary_of_the_tokenizer(tmp_path):
     arrays = to_arrays(start.model)
     assert all(np.array_equal(arrays[name], fresh[name]) for name in arrays.keys() & fresh.keys())
     count = sum(array.size for array in arrays.values())
-    assert start.note == f"from nothing: all {count:,} parameters are to be learned"
+    assert start.note == f"from scratch: all {count:,} parameters are to be learned"
     save_finetuned(start.model, start.tokenizer, tmp_path / "out")
     opened_by_transformers(tmp_path / "out", BertForTokenClassification)
 

@@ -183,7 +183,7 @@ def test_the_best_model_on_dev_is_kept_and_the_last_one_too(settings):
 
 def test_pretrained_or_not_is_one_option(settings, files):
     nothing = replace(settings, checkpoint="none", model=str(files / "checkpoint"), epochs=1.0)
-    assert "from nothing" in finetune(nothing).start
+    assert "from scratch" in finetune(nothing).start
     own = replace(nothing, model="tiny", out=nothing.out.with_name("own"), batch_size=64)
     finetune(own)
     vocabulary = (own.out / "vocab.txt").read_text("utf-8").split()

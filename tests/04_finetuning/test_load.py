@@ -13,7 +13,7 @@ from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.checkpoint import (
     FIELD,
     SavedTask,
-    init_from_nothing,
+    init_from_scratch,
     load_finetuned,
     save_finetuned,
     task_of,
@@ -251,7 +251,7 @@ def test_few_examples_without_labels_are_drawn_evenly():
 
 
 def saved(folder, task, name="mine", max_length=None):
-    model = init_from_nothing(CONFIG, TOKENIZER, task.model, head=task.head, seed=0).model
+    model = init_from_scratch(CONFIG, TOKENIZER, task.model, head=task.head, seed=0).model
     memory = max_length and SavedTask.of(task, name, max_length=max_length, pairs=True)
     save_finetuned(model, TOKENIZER, folder, memory)
     return folder

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import predict
-from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
+from bert_finetuning.checkpoint import SavedTask, init_from_scratch, save_finetuned
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction
@@ -47,7 +47,7 @@ def folders(tmp_path_factory):
     """A fine-tuned folder of each kind."""
     base = tmp_path_factory.mktemp("finetuned")
     for name, (task, example) in KINDS.items():
-        start = init_from_nothing(CONFIG, TOKENIZER, task.model, head=task.head, seed=1)
+        start = init_from_scratch(CONFIG, TOKENIZER, task.model, head=task.head, seed=1)
         memory = SavedTask.of(task, name, max_length=32, pairs=example.shape == "pairs")
         save_finetuned(start.model, TOKENIZER, base / name, memory)
     return base
@@ -257,6 +257,8 @@ def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folder
     answers = predictor(given)
     assert [each["text"] for each in answers] == ["anna", "", "the cat", "sat " * 30]
     assert answers[1] == {"text": "", "empty": True} and answers[2]["row"] == {"id": 7}
+    (same,) = predictor([{"note": "anna", "text": "anna"}])
+    assert same["row"] == {"note": "anna"}, "a column that repeats the text is one all the same"
     assert predictor([]) == []
     column = np.array(["anna", "the cat"])
     assert predictor(column) == predictor(iter(column)) == predictor(["anna", "the cat"])

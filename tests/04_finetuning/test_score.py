@@ -11,7 +11,7 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
-from bert_finetuning.checkpoint import init_from_nothing
+from bert_finetuning.checkpoint import init_from_scratch
 from bert_finetuning.data.load import Split, describe, load_storyworld, load_task, share_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
@@ -70,7 +70,7 @@ def written(settings: FinetuneSettings) -> dict:
 def test_scorer__gives_the_scores_of_any_drawn_examples(name):
     data = load_storyworld(name, train=30, heldout=24)
     task, tokenizer = data.task, bert_tokenizer(VOCABULARY)
-    model = init_from_nothing(CONFIG, tokenizer, task.model, head=task.head, seed=2).model
+    model = init_from_scratch(CONFIG, tokenizer, task.model, head=task.head, seed=2).model
     features = task.encode(data.dev, tokenizer, max_length=100)
     predictions = task.predict(data.dev, features, logits_of(model, task, features))
     places = np.random.default_rng(0).integers(24, size=24)
@@ -188,13 +188,14 @@ def test_test_set__with_an_unknown_label_or_of_a_file_without_one_is_an_error(se
     assert not settings.out.exists(), "a mistake shows before any work"
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
-    settings, tmp_path, capsys, monkeypatch
+    precision, settings, tmp_path, capsys, monkeypatch
 ):
     test = write(tmp_path / "test.csv", 40, 2)
-    finetune(replace(settings, test=test))
+    finetune(replace(settings, test=test, precision=precision))
     words = ["bert-predict", "--score", test, "--checkpoint", str(settings.out), "--out",
-             str(tmp_path / "scored"), "--device", "cpu"]  # fmt: skip
+             str(tmp_path / "scored"), "--device", "cpu", "--precision", precision]  # fmt: skip
     monkeypatch.setattr(sys, "argv", words)
     capsys.readouterr()
     predict.main()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.checkpoint import init_from_nothing
+from bert_finetuning.checkpoint import init_from_scratch
 from bert_finetuning.tasks.base import HeadConfig, Prediction, logits_of, truncated
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
@@ -42,7 +42,7 @@ def read(task, examples, max_length=32):
 
 
 def model_of(task):
-    return init_from_nothing(CONFIG, TOKENIZER, task.model, head=task.head, seed=3).model
+    return init_from_scratch(CONFIG, TOKENIZER, task.model, head=task.head, seed=3).model
 
 
 def error_of(call, *args, **kwargs) -> str:

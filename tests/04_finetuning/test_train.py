@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.checkpoint import InitialModel, ModelInit, init_from_nothing
+from bert_finetuning.checkpoint import InitialModel, ModelInit, init_from_scratch
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import HeadConfig, Task, logits_of
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -67,7 +67,7 @@ LABELS = Classification(HeadConfig(("no", "yes")), ("accuracy",))
 
 def model_for(task: Task, *, seed: int = 0, **changes):
     config = CONFIG.with_changes(**changes)
-    return init_from_nothing(config, TOKENIZER, task.model, head=task.head, seed=seed).model
+    return init_from_scratch(config, TOKENIZER, task.model, head=task.head, seed=seed).model
 
 
 def lesson(task: Task, examples: list, settings: FinetuneSettings = SETTINGS) -> TrainingData:

@@ -22,7 +22,7 @@ from bert_experiments.attributions.attribution import (
 )
 from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
 from bert_experiments.attributions.render import WHITE, colors_of, html_page, terminal_lines
-from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
+from bert_finetuning.checkpoint import init_from_scratch, save_finetuned
 from bert_finetuning.tasks.base import Features, HeadConfig, forward, logits_of
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
@@ -43,7 +43,7 @@ TEXTS = Classification(HeadConfig(("no", "maybe", "yes")), ("accuracy",))
 
 def model_of(task, *, pooling="cls"):
     head = replace(task.head, pooling=pooling)
-    return init_from_nothing(CONFIG, TOKENIZER, task.model, head=head, seed=0).model.eval()
+    return init_from_scratch(CONFIG, TOKENIZER, task.model, head=head, seed=0).model.eval()
 
 
 def answers(task, model, examples, *, max_length=32) -> list[Case]:

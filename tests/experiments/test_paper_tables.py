@@ -214,9 +214,9 @@ def test_the_untrained_model_learns_the_same_from_first_weights(tmp_path):
     for row in (BERT, UNTRAINED):
         assert sum(trial.row == row for trial in found) == len(ABLATED["5"])
     for trial in found:
-        from_nothing = trial.row == UNTRAINED
-        assert trial.settings.from_nothing == from_nothing
-        assert (trial.settings.model == str(run.settings.out)) == from_nothing
+        from_scratch = trial.row == UNTRAINED
+        assert trial.settings.from_scratch == from_scratch
+        assert (trial.settings.model == str(run.settings.out)) == from_scratch
         assert trial.settings.few_shot == 64
 
 

@@ -1,9 +1,9 @@
 """Rows of tables, JSON and the Hugging Face Hub; their columns and labels.
 
-A row is a dict with its place, so that every error can name the file and the line. Of words in
-columns a row is a sentence, and of SQuAD's JSON a question. How a file is written is found from its
-content and noted in a `Tally`, so that a command can show it; what cannot be told is an error that
-names the way out. Of the Hub only data are read, never code.
+A row is a dict with its place, so that every error can name the file and the line. In a file of
+words in columns (CoNLL) a row is a sentence, in SQuAD's JSON a question. How a file is written is
+found from its content and noted in a `Tally`, so that a command can show it; what cannot be told is
+an error that names the way out. Of the Hub only data are read, never code.
 """
 
 import csv

@@ -83,9 +83,9 @@ class BertForQuestionAnswering(BertWithHead):
 def span_loss(
     logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
 ) -> Float[Tensor, ""]:
-    """The mean of two means over examples: −log P(start) and −log P(end). A position past the end
-    of the window does not count, one before its beginning stands for [CLS], as in `transformers`
-    and in the released code."""
+    """The mean of two means over examples: −log P(start) and −log P(end). As in `transformers`, a
+    position past the end of the window does not count, and one before its beginning stands for
+    [CLS]. (The released code has neither: an answer outside the window points to [CLS].)"""
     seq = logits.start.shape[1]
     start = base.cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
     end = base.cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)

@@ -99,7 +99,7 @@ def fine_tune(
     start: Weights, config: BertConfig, tokenizer: Tokenizer, pooling: Pooling,
     settings: PoolingSettings, *, seed: int,
 ) -> Bert:  # fmt: skip
-    """All parameters learn, the classifier from nothing, the rest from the checkpoint."""
+    """All parameters learn, the classifier from scratch, the rest from the checkpoint."""
     generator = np.random.default_rng(seed)
     head = truncated_normal((len(LABELS), config.hidden_size), 0.02, generator)
     bias = np.zeros(len(LABELS), np.float32)

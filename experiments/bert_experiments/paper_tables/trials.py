@@ -83,12 +83,12 @@ class Trial:
             **identity(settings),
             "how": self.how,
             "start": weights_of(start_of(settings)),
-            "checkpoint": settings.from_nothing,
+            "checkpoint": settings.from_scratch,
             "model": None,
         }
         content = json.dumps(identified, sort_keys=True, default=str)
         fingerprint = hashlib.sha256(content.encode()).hexdigest()[:8]
-        start = "untrained_" if settings.from_nothing else ""
+        start = "untrained_" if settings.from_scratch else ""
         name = f"{start}{settings.task}_{self.how}_seed-{settings.seed}_{fingerprint}"
         return settings.out / name
 
@@ -142,7 +142,7 @@ class Trial:
 
 def start_of(settings: FinetuneSettings) -> Path:
     """The folder of the model that is fine-tuned, or that lends its sizes."""
-    return locate(settings.model if settings.from_nothing else settings.checkpoint).folder
+    return locate(settings.model if settings.from_scratch else settings.checkpoint).folder
 
 
 @cache
@@ -189,7 +189,7 @@ def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
 
 def asked_of(settings: FinetuneSettings) -> FeatureSettings:
     return FeatureSettings(
-        checkpoint=settings.model if settings.from_nothing else settings.checkpoint,
+        checkpoint=settings.model if settings.from_scratch else settings.checkpoint,
         task=settings.task,
         data=settings.data,
         few_shot=settings.few_shot,
@@ -204,7 +204,7 @@ def open_bench(settings: FinetuneSettings) -> tuple[Bench, Pretrained]:
     asked = asked_of(settings)
     data, device = open_tags(asked), choose_device(settings.device)
     pretrained = open_pretrained(asked.checkpoint, device)
-    if settings.from_nothing:
+    if settings.from_scratch:
         pretrained = untrained(pretrained, settings.seed)
     width = pretrained.model.config.hidden_size
     return Bench(data, drawn_by(data, asked), asked.recipe(width), device), pretrained

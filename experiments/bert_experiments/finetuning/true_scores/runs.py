@@ -1,4 +1,4 @@
-"""The runs of the study: a small BERT from nothing on phrases, measured on held-out sentences.
+"""The runs of the study: a small BERT from scratch on phrases, measured on held-out sentences.
 
 A run keeps one margin for each example that it was measured on, so that every statement is computed
 from the same runs, and none of them has to train again.

@@ -10,15 +10,15 @@ else of the course, and torch only once a tensor is met.
 """
 
 import hashlib
-import itertools
 import json
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,6 @@ TORCH_DTYPES, NUMPY_DTYPES = DTYPES | {"bfloat16"}, DTYPES | {"uint16", "uint32"
 DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
 PLAIN = {bool, int, str, type(None)}
-ATOMS = NUMBERS | PLAIN
-KEY = object()  # stands in a place for a key of a dict
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
 MOST_EMPTY = 1 << 20  # rows, say, of an array whose rows have no numbers
 MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
@@ -187,7 +185,7 @@ def map_leaves(
 def pack(value: Any) -> bytes:
     """A message: the length of the tree, the tree, the arrays' bytes one after another."""
     buffers: list[bytes] = []
-    tree = _describe(value, buffers, ())
+    tree = _describe(value, buffers, "the value")
     header = json.dumps([tree, [len(b) for b in buffers]]).encode()
     return b"".join([len(header).to_bytes(8, "big"), header, *buffers])
 
@@ -196,15 +194,14 @@ def unpack(message: bytes, *, make: bool = False) -> Any:
     """The value of a message. `make` also makes what `Rng`, `TorchRng`, `Folder` and `Meta` stand
     for: only a student's process does that."""
     try:
-        message = memoryview(message)
         size = int.from_bytes(message[:8], "big")
-        tree, lengths = json.loads(str(message[8 : 8 + size], "utf-8"))
+        tree, lengths = json.loads(message[8 : 8 + size])
         if not all(type(length) is int and length >= 0 for length in lengths):
             raise BadMessage("a buffer has no length")
-        ends = [*itertools.accumulate([8 + size, *lengths])]
+        ends = [*accumulate([8 + size, *lengths])]
         if ends[-1] != len(message):
             raise BadMessage(f"{len(message)} bytes came, {ends[-1]} were announced")
-        return _restore(tree, [message[a:b] for a, b in itertools.pairwise(ends)], make)
+        return _restore(tree, [message[a:b] for a, b in pairwise(ends)], make)
     except BadMessage:
         raise
     except Exception as error:  # whatever is wrong with it, it is no message
@@ -222,20 +219,19 @@ def is_array(value: Any) -> bool:
     return type(value) is np.ndarray or is_tensor(value)
 
 
-def _describe(value: Any, buffers: list[bytes], place: tuple) -> Any:
-    """The JSON of a value; `place` are the keys that lead to it."""
+def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     kind = type(value)
-    if kind in ATOMS:
+    if value is None or kind in (bool, int, float, str):
         return value
     if kind is list and NUMBERS.issuperset(map(type, value)):
         return value  # as it is: documents are many lists of token ids
     if kind in (list, tuple):
-        items = _describe_all(value, buffers, place, itertools.count())
+        items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
         return {"kind": kind.__name__, "items": items}
     if kind is dict:
-        keys = _describe_all([*value], buffers, place, itertools.repeat(KEY))
-        values = _describe_all([*value.values()], buffers, place, value)
-        return {"kind": "dict", "keys": keys, "values": values}
+        pairs = [[_describe(k, buffers, f"a key of {place}"),
+                  _describe(v, buffers, f"{place}[{k!r}]")] for k, v in value.items()]  # fmt: skip
+        return {"kind": "dict", "items": pairs}
     if isinstance(value, np.str_):
         return str(value)
     if kind is np.ndarray or isinstance(value, np.generic) or is_tensor(value):
@@ -245,22 +241,7 @@ def _describe(value: Any, buffers: list[bytes], place: tuple) -> Any:
         return {"kind": "bytes", "buffer": len(buffers) - 1}
     if kind in STAND_INS.values():
         return {"kind": kind.__name__, "fields": _describe(vars(value), buffers, place)}
-    raise Uncrossable(f"{_named(place)} is a {kind.__module__}.{kind.__qualname__}")
-
-
-def _describe_all(
-    values: Collection, buffers: list[bytes], place: tuple, names: Iterable
-) -> Collection:
-    """Each of them, under its name; many texts and numbers at once."""
-    if ATOMS.issuperset(map(type, values)):
-        return values
-    return [_describe(value, buffers, (*place, name))
-            for name, value in zip(names, values, strict=False)]  # fmt: skip
-
-
-def _named(place: tuple) -> str:
-    of = "a key of " if KEY in place else ""
-    return f"{of}the value" + "".join(f"[{key!r}]" for key in place if key is not KEY)
+    raise Uncrossable(f"{place} is a {kind.__module__}.{kind.__qualname__}")
 
 
 @cache
@@ -272,13 +253,13 @@ def type_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _describe_array(value: Any, buffers: list[bytes], place: tuple) -> Any:
+def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
     """An array or a number of NumPy's, or a tensor."""
     dtype, is_torch = type_name(value.dtype), is_tensor(value)
     if is_torch:
         torch = sys.modules["torch"]
         if dtype not in TORCH_DTYPES or value.layout != torch.strided:
-            raise Uncrossable(f"{_named(place)} is a tensor of {value.dtype}, {value.layout}")
+            raise Uncrossable(f"{place} is a tensor of {value.dtype}, {value.layout}")
         if value.is_meta:
             return _describe(Meta(tuple(value.shape), dtype), buffers, place)
         strides, plain = value.stride(), value.detach().cpu().contiguous()
@@ -287,23 +268,19 @@ def _describe_array(value: Any, buffers: list[bytes], place: tuple) -> Any:
         plain, kind = plain.numpy(), "torch"
     else:
         if dtype not in NUMPY_DTYPES:
-            raise Uncrossable(
-                f"{_named(place)} is an array of {value.dtype}, which is no kind of number"
-            )
+            raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
         strides, plain = value.strides, np.asarray(value).astype(dtype, copy=False)
         kind = "numpy" if type(value) is np.ndarray else "number"
-    buffers.append(plain.tobytes())
-    told = {"kind": kind, "dtype": dtype, "shape": list(value.shape), "buffer": len(buffers) - 1}
-    if value.is_contiguous() if is_torch else value.flags.c_contiguous:
-        return told
     # The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order.
     order = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
     turned = value.permute(order) if is_torch else value.transpose(order)
     lies_in_order = turned.is_contiguous() if is_torch else turned.flags.c_contiguous
-    return told | {"order": order, "strided": not lies_in_order}
+    buffers.append(plain.tobytes())
+    return {"kind": kind, "dtype": dtype, "shape": list(value.shape), "order": order,
+            "strided": not lies_in_order, "buffer": len(buffers) - 1}  # fmt: skip
 
 
-def _restore(tree: Any, buffers: list[memoryview], make: bool) -> Any:
+def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
     if type(tree) is str:  # halves of characters cannot be printed
         return tree if tree.isascii() else tree.encode("utf-8", "replace").decode()
     if type(tree) is list and not NUMBERS.issuperset(map(type, tree)):
@@ -312,46 +289,37 @@ def _restore(tree: Any, buffers: list[memoryview], make: bool) -> Any:
         return tree
     kind = tree["kind"]
     if kind in ("list", "tuple"):
-        items = _restore_all(tree["items"], buffers, make)
+        items = [_restore(item, buffers, make) for item in tree["items"]]
         return items if kind == "list" else tuple(items)
     if kind == "dict":
-        keys = _restore_all(tree["keys"], buffers, make)
-        return dict(zip(keys, _restore_all(tree["values"], buffers, make), strict=True))
+        return {_restore(k, buffers, make): _restore(v, buffers, make) for k, v in tree["items"]}
     if kind in ("numpy", "number", "torch"):
         return _restore_array(tree, buffers)
     if kind == "bytes":
-        return bytes(buffers[tree["buffer"]])
+        return buffers[tree["buffer"]]
     if kind == "Meta" or (make and kind in STAND_INS):
         stand_in = STAND_INS[kind](**_restore(tree["fields"], buffers, make))
         return stand_in.make() if make else stand_in
     raise BadMessage(f"{kind!r} is no kind of value")
 
 
-def _restore_all(trees: list, buffers: list[memoryview], make: bool) -> list:
-    return [tree if type(tree) in NUMBERS else _restore(tree, buffers, make) for tree in trees]
-
-
-def _restore_array(tree: dict, buffers: list[memoryview]) -> Any:
-    kind, dtype, order = tree["kind"], tree["dtype"], tree.get("order")
+def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
+    kind, dtype, order = tree["kind"], tree["dtype"], tree["order"]
     if dtype not in (TORCH_DTYPES if kind == "torch" else NUMPY_DTYPES):
         raise BadMessage(f"{dtype!r} is no type of number")
     bits = np.dtype({"bfloat16": "int16", "int32": np.intc}.get(dtype, dtype))
     data = buffers[tree["buffer"]]
     if math.prod(size or 1 for size in tree["shape"]) > max(len(data), MOST_EMPTY):
         raise BadMessage("an array without numbers has too long an axis")
-    if bits == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
+    if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
-    array = np.frombuffer(data, bits).reshape(tuple(tree["shape"]))
-    if order is None:
-        array = array.copy()
-    else:
-        array = array.transpose(order).copy()
-        if tree["strided"]:  # every second place, and one more at the end of each row, or torch's
-            # `view` could flatten them, holds something else
-            wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
-            wide[..., :-1:2] = array
-            array = wide[..., :-1:2]
-        array = array.transpose(sorted(order, key=order.__getitem__))  # the axes in their places
+    array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()
+    if tree["strided"]:  # every second place, and one more at the end of each row, or torch's
+        # `view` could flatten them, holds something else
+        wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
+        wide[..., :-1:2] = array
+        array = wide[..., :-1:2]
+    array = array.transpose(sorted(order, key=order.__getitem__))  # the axes in their places again
     if kind == "torch":
         import torch
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,6 +33,7 @@ GRADIENTS = "whether torch records gradients"
 DETERMINISTIC = "torch's deterministic mode"
 EARLIER = "what an earlier call of it returned"
 MOST_CONTAINERS = 200  # of one argument, that hold other values for the time of a call
+compiled = lru_cache(maxsize=8)(compile)  # no __pycache__: it mistakes two edits within a second
 SPOILED = 77  # stands in what an earlier call returned until it is written to
 
 
@@ -367,14 +368,8 @@ def load(path: Path) -> ModuleType:
     """The file as a module of its own name, which nothing else imports."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    exec(_compiled(path.read_bytes(), str(path)), module.__dict__)
+    exec(compiled(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
     return module
-
-
-@lru_cache(maxsize=8)  # a file is loaded anew many times
-def _compiled(source: bytes, path: str) -> CodeType:
-    """No __pycache__ beside the student's file: two edits within a second would share it."""
-    return compile(source, path, "exec", dont_inherit=True)
 
 
 def describe(error: BaseException, path: Path) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Bank:
     show: bool = False
     """print what the grader said of each variant"""
     table: bool = False
-    """put the table on the page of the exercises"""
+    """put the table on its page in results"""
     seed: Annotated[int, Whole(0, 1 << 62)] = 0
     """a secret seed to draw the inputs from"""
 
@@ -95,7 +95,7 @@ class Mutants:
     show: bool = False
     """print which check each mutant fails, and its message"""
     table: bool = False
-    """put the table on the page of the exercises"""
+    """put the table on its page in results"""
 
     def __post_init__(self) -> None:
         check_numbers(self)

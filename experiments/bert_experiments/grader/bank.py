@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.points import EXERCISES, READY, ROOT, Exercise, checks_of, present
+from autograder.points import READY, ROOT, Exercise, checks_of, present
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, grade
 from autograder.student import ChildTransport
 from bert_run.errors import UserError
@@ -23,7 +23,7 @@ from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
-PAGE = EXERCISES / "README.md"
+PAGE = ROOT / "results" / "grader.md"
 CAUGHT = "caught_by.json"
 BEGIN, END = "<!-- python -m bert_experiments.grader {} --table -->", "<!-- end of the table -->"
 
@@ -162,7 +162,7 @@ def table(columns: tuple[str, ...], counts: dict[str, tuple[int, ...]]) -> list[
 
 
 def published(what: str) -> tuple[str, str, str]:
-    """The page of the exercises: what stands before the table of the bank or of the mutants, the
+    """The page of results: what stands before the table of the bank or of the mutants, the
     table, and what stands after it."""
     before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN.format(what))
     table, end, after = rest.partition(END)
@@ -190,7 +190,7 @@ def run_bank(
     seed: int = 0,
 ) -> None:  # fmt: skip
     """Try all variants of the named exercises (all, if none is named) and print the table;
-    `publish` also puts it on the page of the exercises, and keeps which check catches each.
+    `publish` also puts it on the page of results, and keeps which check catches each.
 
     A wrong answer that keeps its points or is not told what the bank says of it, and a right one
     that loses some, is printed with what the grader said; `show` prints the messages of all.

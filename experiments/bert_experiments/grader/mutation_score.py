@@ -169,7 +169,7 @@ def run_mutants(
     names: list[str], *, only: str, every: int, jobs: int, show: bool, publish: bool
 ) -> None:
     """Grade the mutants of the named exercises, print the survivors and a table of scores;
-    `publish` also puts it on the page of the exercises."""
+    `publish` also puts it on the page of results."""
     if publish and (names or only or every > 1):
         raise UserError("--table is that of all mutants of all exercises: name none")
     scores = []

@@ -69,9 +69,7 @@ def probabilities(pretrained: Pretrained, text: str) -> Float[np.ndarray, "vocab
     pretrained.require_word_head()
     model, tokenizer = pretrained.model, pretrained.tokenizer
     if model.config.is_decoder:
-        raise UserError(
-            f"{pretrained.folder} reads from the left alone: it fills no blanks"
-        )
+        raise UserError(f"{pretrained.folder} reads from the left alone: it fills no blanks")
     ids = pretrained.encode(text).ids
     positions = [i for i, id_ in enumerate(ids) if id_ == tokenizer.token_to_id("[MASK]")]
     if len(positions) != 1:

@@ -81,20 +81,20 @@ class Ranks:
         return np.array_split(indices, self.size)[self.rank]
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """The sum over all ranks, in place and returned; every rank must ask."""
+        """The sum over all ranks (all-reduce), in place and returned; every rank must call it."""
         if self.size > 1:
             dist.all_reduce(tensor)
         return tensor
 
-    def highest(self, number: int, device: torch.device) -> int:
-        """The highest of the numbers of all ranks; every rank must ask."""
+    def max(self, number: int, device: torch.device) -> int:
+        """The largest of the numbers of all ranks; every rank must call it."""
         if self.size == 1:
             return number
         found = torch.tensor(number, device=device)
         dist.all_reduce(found, dist.ReduceOp.MAX)
         return int(found)
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Until all ranks are here."""
         if self.size > 1:
             dist.barrier()

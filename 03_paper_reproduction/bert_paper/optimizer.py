@@ -42,10 +42,10 @@ class BertAdam(torch.optim.Optimizer):
                 if not self.state[weight]:
                     self.state[weight]["exp_avg"] = torch.zeros_like(weight)
                     self.state[weight]["exp_avg_sq"] = torch.zeros_like(weight)
-            gradients = [held_here(w.grad) for w in weights]
-            m = [held_here(self.state[w]["exp_avg"]) for w in weights]
-            v = [held_here(self.state[w]["exp_avg_sq"]) for w in weights]
-            weights = [held_here(w) for w in weights]
+            gradients = [local_shard(w.grad) for w in weights]
+            m = [local_shard(self.state[w]["exp_avg"]) for w in weights]
+            v = [local_shard(self.state[w]["exp_avg_sq"]) for w in weights]
+            weights = [local_shard(w) for w in weights]
             # `_foreach_` does the same to every tensor of a list: on a GPU in a few launches.
             torch._foreach_lerp_(m, gradients, 1 - beta1)
             torch._foreach_mul_(v, beta2)
@@ -133,8 +133,8 @@ def orthogonalize(
     return x.mT if is_tall else x
 
 
-def held_here(tensor: Tensor) -> Tensor:
-    """The part of a tensor that this rank holds: all of it, unless FSDP shares it out."""
+def local_shard(tensor: Tensor) -> Tensor:
+    """This rank's shard of a tensor; without FSDP the tensor itself."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
@@ -200,7 +200,7 @@ def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> Non
 
     A GPU waits for the answer, so this is asked only before something is measured or saved.
     """
-    held = {name: held_here(tensor) for name, tensor in tensors.items() if tensor.dim()}
+    held = {name: local_shard(tensor) for name, tensor in tensors.items() if tensor.dim()}
     are_finite = torch.stack([tensor.isfinite().all() for tensor in held.values()])
     if ranks.sum((~are_finite).sum()):
         broken = next((n for n, tensor in held.items() if not tensor.isfinite().all()), None)
@@ -208,8 +208,8 @@ def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> Non
         raise Diverged(f"{where} numbers that are not finite after step {step:,}")
 
 
-def gathered(tensors: dict[str, Tensor]) -> Weights:
-    """The same as float32 arrays, whole where FSDP shares them out; every rank must ask."""
+def full_arrays(tensors: dict[str, Tensor]) -> Weights:
+    """The same as float32 arrays, all-gathered with FSDP; every rank must call it."""
     return {
         name: (t.full_tensor() if hasattr(t, "full_tensor") else t).float().cpu().numpy()
         for name, t in tensors.items()

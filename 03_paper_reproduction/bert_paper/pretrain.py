@@ -19,13 +19,13 @@ from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import (
-    gathered,
+    full_arrays,
     make_optimizer,
     optimizer_state,
     refuse_broken,
     restore_state,
 )
-from bert_paper.training import Parallel, Task, TensorBatch, spread_loss, train
+from bert_paper.training import Parallel, Task, TensorBatch, distribute, train
 from bert_run.config import (
     BertConfig,
     Count,
@@ -182,9 +182,9 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
     use_cpu_kernels(model)
-    spread_model = spread_loss(model, settings.parallel, ranks)
+    distributed = distribute(model, settings.parallel, ranks)
     if settings.compile:  # dynamic: one code that fits every length would be slower than one each
-        spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
+        distributed.loss = torch.compile(distributed.loss, dynamic=False)
     adam = settings.adam(run.config)
     optimizer = make_optimizer(model, adam, name=settings.optimizer, precision=precision)
     restore_state(optimizer, model, run.training_state)
@@ -221,7 +221,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
 
     with stop_signals() as request:
         stopped = train(
-            spread_model, optimizer,
+            distributed, optimizer,
             [(task("train", p.seq_length), task("heldout", p.seq_length)) for p in settings.phases],
             settings, peak_rate=adam.learning_rate, start=run.start, record=record,
             save=keeper.save, ranks=ranks, request=request,
@@ -247,10 +247,10 @@ class Keeper:
         self.saved = step
         parameters, state = self.parameters(), optimizer_state(self.optimizer, self.model)
         refuse_broken({**parameters, **state}, self.ranks, step=step)
-        weights, moments = gathered(parameters), gathered(state)
+        weights, moments = full_arrays(parameters), full_arrays(state)
         if self.ranks.leads:
             self.run.save(step, weights, moments)
-        self.ranks.wait()
+        self.ranks.barrier()
 
     def keep_if_best(self, measured: Record) -> None:
         """The model, when its loss on held-out text is the lowest of the phase so far: losses at
@@ -264,10 +264,10 @@ class Keeper:
         if not self.ranks.sum(is_best):
             return
         refuse_broken(self.parameters(), self.ranks, step=done)
-        weights = gathered(self.parameters())
+        weights = full_arrays(self.parameters())
         if self.ranks.leads:
             self.run.save_best(done, weights)
-        self.ranks.wait()
+        self.ranks.barrier()
 
 
 # Options of Megatron-LM that are no options here, and what to do about each. The others that its

@@ -107,7 +107,7 @@ def training_step(
     parts = split_batch(batch, micro_batch_size or rows)
     sums = torch.zeros(2, device=batch["input_ids"].device)
     for number, part in enumerate(parts, start=1):
-        with nullcontext() if number == len(parts) else without_exchange(model):
+        with nullcontext() if number == len(parts) else no_sync(model):
             with mixed_precision(sums.device, precision):
                 losses = model.loss(part, mask_count=mask_count, pair_count=pair_count or rows)
             (total_loss(losses) * ranks.size).backward()  # the ranks' gradients are averaged
@@ -244,7 +244,7 @@ def train(
                     journal.measured(done, measured)
             # Several ranks agree on it when they exchange their losses anyway.
             asked = request is not None and (logging or ranks.size == 1)
-            stopped = ranks.highest(request.signal, task.device) if asked else 0
+            stopped = ranks.max(request.signal, task.device) if asked else 0
             if done % settings.saving_interval == 0 or done == settings.steps or stopped:
                 with journal.paused():
                     save(done)
@@ -289,8 +289,8 @@ def prefetch(
 # One model on several ranks: whole on each (DDP), or in parts (FSDP).
 #
 #   DDP     every rank holds all weights and moments; gradients are summed while the backward runs.
-#   FSDP    every rank holds its part of every array; a layer is put together just before it is
-#           computed and let go after. Memory falls with the number of ranks, traffic grows by half.
+#   FSDP    every rank holds a shard of every parameter; a layer is all-gathered before it is
+#           computed and freed after. Memory falls with the number of ranks, traffic grows by half.
 #
 # Both average gradients over the ranks. A rank's loss is its share of the whole batch's, so it is
 # taken times the number of ranks first: then the average is the sum.
@@ -298,10 +298,10 @@ def prefetch(
 Parallel = Literal["ddp", "fsdp"]
 
 
-def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+def distribute(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
     """A model whose `loss` and `forward` are computed on all ranks; alone it is the model itself.
 
-    With FSDP the model's own parameters become parts: make the optimizer after this.
+    With FSDP the model's own parameters become shards: make the optimizer after this.
     """
     if ranks.size == 1:
         return model
@@ -311,7 +311,7 @@ def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module
 
     for layer in model.bert.encoder.layer:
         fully_shard(layer)
-    fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
+    fully_shard(model, reshard_after_forward=True)  # in an evaluation, too
     register_fsdp_forward_method(model, "loss")
     return model
 
@@ -345,12 +345,12 @@ class Replicas(nn.Module):
 
 
 @contextmanager
-def without_exchange(model: nn.Module) -> Iterator[None]:
+def no_sync(model: nn.Module) -> Iterator[None]:
     """In here gradients add up on each rank alone: for all micro-batches but the last."""
     if isinstance(model, Replicas):
         with model.ddp.no_sync():
             yield
-    elif hasattr(model, "set_requires_gradient_sync"):  # FSDP shares it out
+    elif hasattr(model, "set_requires_gradient_sync"):  # of FSDP
         model.set_requires_gradient_sync(False)
         yield
         model.set_requires_gradient_sync(True)

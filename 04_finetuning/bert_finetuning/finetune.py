@@ -396,11 +396,11 @@ class Measured:
     @cached_property
     def confusion(self) -> tuple[list[str], np.ndarray]:
         """The labels, and how often each was taken for which; none where answers are no labels."""
-        right, predicted = self.task.right_and_predicted(self.examples, self.predictions)
+        gold, predicted = self.task.gold_and_predicted(self.examples, self.predictions)
         labels = list(self.task.head.labels)
         if not predicted or len(labels) < 2:
             return [], np.zeros((0, 0), int)
-        return labels, label_counts(labels, right, predicted)
+        return labels, label_counts(labels, gold, predicted)
 
     def as_json(self) -> dict[str, Any]:
         labels, counts = self.confusion
@@ -562,17 +562,17 @@ def errors_page(
     what a model is sure of and wrong about tells more than its score."""
     found = []
     for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True), 1):
-        if (sureness := task.sureness(example, prediction)) is not None:
-            found.append((sureness, {"example": number} | task.error_cells(example, prediction)))
+        if (severity := task.severity(example, prediction)) is not None:
+            found.append((severity, {"example": number} | task.error_cells(example, prediction)))
     found.sort(key=lambda each: -each[0])
     summary = task.error_summary(examples, predictions, len(found))
     lines = [f"# {title}: what is wrong", "", summary, ""]
     if counts := task.error_counts(examples, predictions):
         of, scores = counts
-        rows = [(name, each.right, each.predicted, each.precision if each.predicted else None,
-                 each.recall if each.right else None, each.f1)
+        rows = [(name, each.gold, each.predicted, each.precision if each.predicted else None,
+                 each.recall if each.gold else None, each.f1)
                 for name, each in scores.items()]  # fmt: skip
-        lines += [*table((of, "right", "said", "precision", "recall", "F1"), rows), ""]
+        lines += [*table((of, "gold", "predicted", "precision", "recall", "F1"), rows), ""]
     if found:
         most = f", the first {MOST_ERRORS} of them" if len(found) > MOST_ERRORS else ""
         lines += [f"## The wrong ones, the worst first{most}", ""]
@@ -625,11 +625,11 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
 def draw_confusion(
     counts: Int[np.ndarray, "labels labels"], labels: Sequence[str], path: Path, *, title: str
 ) -> None:
-    """Rows are what is right, columns what was predicted; the color is the share of the row."""
+    """Rows are gold labels, columns predicted ones; the color is the share of the row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.62 * len(labels)
     picture, axes = picture_with_axes(
-        height=size, width=size + 0.8, title=drawable(title), xlabel="said", ylabel="right"
+        height=size, width=size + 0.8, title=drawable(title), xlabel="predicted", ylabel="gold"
     )
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):

@@ -23,46 +23,46 @@ Numbers = Real[ndarray, "examples"]
 Scorer = Callable[[Any], dict[str, float]]
 
 
-# Labels: what is right against what was predicted.
+# Labels: gold (right) against predicted.
 
 
-def accuracy(right: Labels, predicted: Labels) -> float:
+def accuracy(gold: Labels, predicted: Labels) -> float:
     """The share of examples whose label was found."""
-    return float(np.mean(right == predicted))
+    return float(np.mean(gold == predicted))
 
 
 def confusion_matrix(
-    right: Labels, predicted: Labels, *, num_labels: int | None = None
+    gold: Labels, predicted: Labels, *, num_labels: int | None = None
 ) -> Int[ndarray, "labels labels"]:
     """How often label `row` was taken for label `column`; what was found is on the diagonal."""
-    num_labels = num_labels or 1 + int(max(right.max(), predicted.max()))
-    cells = np.bincount(num_labels * right + predicted, minlength=num_labels**2)
+    num_labels = num_labels or 1 + int(max(gold.max(), predicted.max()))
+    cells = np.bincount(num_labels * gold + predicted, minlength=num_labels**2)
     return cells.reshape(num_labels, num_labels)
 
 
 @dataclass(frozen=True)
 class PrecisionRecall:
-    """How many labels or entities were found, were predicted, and are right."""
+    """Counts of labels or of entities, from which the three scores follow."""
 
-    found: int
-    predicted: int
-    right: int
+    true_positives: int
+    predicted: int  # true and false positives
+    gold: int  # true positives and false negatives; scikit-learn's support
 
     @property
     def precision(self) -> float:
-        """How many of the predicted are right; 0 where none is predicted."""
-        return self.found / self.predicted if self.predicted else 0.0
+        """Of the predicted, the share that is right; 0 where none is predicted."""
+        return self.true_positives / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """How many of the right were found; 0 where none is there."""
-        return self.found / self.right if self.right else 0.0
+        """Of the gold ones, the share that was found; 0 where there is none."""
+        return self.true_positives / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
         """The harmonic mean of both; 0 where nothing is there and nothing predicted."""
-        both = self.predicted + self.right
-        return 2 * self.found / both if both else 0.0
+        both = self.predicted + self.gold
+        return 2 * self.true_positives / both if both else 0.0
 
     @classmethod
     def of_labels(cls, table: Int[ndarray, "labels labels"]) -> "list[PrecisionRecall]":
@@ -71,70 +71,70 @@ class PrecisionRecall:
         return [cls(*each) for each in np.stack(columns, axis=1).tolist()]
 
 
-def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
+def set_scorer(gold: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
     """From the places of some examples to the score over all that these hold together."""
-    both = zip(right, predicted, strict=True)
+    both = zip(gold, predicted, strict=True)
     counts = np.array([(len(a & b), len(b), len(a)) for a, b in both])  # (examples, 3)
     return lambda at: PrecisionRecall(*counts[at].sum(axis=0).tolist())
 
 
-def label_scores(right: Sequence[str], predicted: Sequence[str]) -> dict[str, PrecisionRecall]:
+def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, PrecisionRecall]:
     """The score of each label by its name."""
-    labels = sorted({*right, *predicted})
-    scores = PrecisionRecall.of_labels(label_counts(labels, right, predicted))
+    labels = sorted({*gold, *predicted})
+    scores = PrecisionRecall.of_labels(label_counts(labels, gold, predicted))
     return dict(zip(labels, scores, strict=True))
 
 
 def label_counts(
-    labels: Sequence[str], right: Sequence[str], predicted: Sequence[str]
+    labels: Sequence[str], gold: Sequence[str], predicted: Sequence[str]
 ) -> Int[ndarray, "labels labels"]:
     """`confusion_matrix` of names, in the order of `labels`."""
     number = {label: place for place, label in enumerate(labels)}
-    columns = [np.array([number[label] for label in column]) for column in (right, predicted)]
+    columns = [np.array([number[label] for label in column]) for column in (gold, predicted)]
     return confusion_matrix(*columns, num_labels=len(labels))
 
 
-def f1(right: Labels, predicted: Labels) -> float:
+def f1(gold: Labels, predicted: Labels) -> float:
     """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same"."""
-    is_one = [(column == 1).astype(int) for column in (right, predicted)]
+    is_one = [(column == 1).astype(int) for column in (gold, predicted)]
     table = confusion_matrix(*is_one, num_labels=2)
     return PrecisionRecall.of_labels(table)[1].f1
 
 
-def macro_f1(right: Labels, predicted: Labels) -> float:
+def macro_f1(gold: Labels, predicted: Labels) -> float:
     """The mean F1 of all labels that are there or predicted, rare ones as heavy as common ones."""
-    scores = PrecisionRecall.of_labels(confusion_matrix(right, predicted))
-    return float(np.mean([each.f1 for each in scores if each.right or each.predicted]))
+    scores = PrecisionRecall.of_labels(confusion_matrix(gold, predicted))
+    return float(np.mean([each.f1 for each in scores if each.gold or each.predicted]))
 
 
-def matthews(right: Labels, predicted: Labels) -> float:
+def matthews(gold: Labels, predicted: Labels) -> float:
     """Matthews' correlation of the two columns of labels (Gorodkin 2004 for more than two), the
     measure of CoLA: always saying the commonest label scores 0, however common it is."""
-    table = confusion_matrix(right, predicted).astype(float)
-    total, found = table.sum(), table.trace()
-    of_right, of_predicted = table.sum(axis=1), table.sum(axis=0)  # (labels,)
-    together = found * total - of_right @ of_predicted
-    apart = (total**2 - of_right @ of_right) * (total**2 - of_predicted @ of_predicted)
+    table = confusion_matrix(gold, predicted).astype(float)
+    total, hits = table.sum(), table.trace()
+    of_gold, of_predicted = table.sum(axis=1), table.sum(axis=0)  # (labels,)
+    together = hits * total - of_gold @ of_predicted
+    apart = (total**2 - of_gold @ of_gold) * (total**2 - of_predicted @ of_predicted)
     return float(together / np.sqrt(apart)) if apart else 0.0
 
 
 # Numbers: how far two columns rise together.
 
 
-def pearson(right: Numbers, predicted: Numbers) -> float:
+def pearson(gold: Numbers, predicted: Numbers) -> float:
     """The linear correlation of two columns. Where one is constant, SciPy gives nan; here it is 0,
     because a model that says the same of every pair knows nothing. nan if a number is nan."""
-    if np.ptp(right) == 0 or np.ptp(predicted) == 0:
+    if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
         return 0.0
-    x = right.astype(np.float64) - right.mean(dtype=np.float64)
+    x = gold.astype(np.float64) - gold.mean(dtype=np.float64)
     y = predicted.astype(np.float64) - predicted.mean(dtype=np.float64)
     cosine = (x / np.linalg.norm(x)) @ (y / np.linalg.norm(y))
     return float(np.clip(cosine, -1, 1))  # rounding can carry it past 1
 
 
-def spearman(right: Numbers, predicted: Numbers) -> float:
+def spearman(gold: Numbers, predicted: Numbers) -> float:
     """The correlation of the ranks: is the order right, whatever the scale?"""
-    return pearson(ranks(right), ranks(predicted))
+    return pearson(ranks(gold), ranks(predicted))
 
 
 def ranks(x: Numbers) -> Numbers:
@@ -152,9 +152,9 @@ METRICS: dict[str, Callable[[ndarray, ndarray], float]] = {
 }
 
 
-def column_scorer(names: Sequence[str], right: ndarray, predicted: ndarray) -> Scorer:
+def column_scorer(names: Sequence[str], gold: ndarray, predicted: ndarray) -> Scorer:
     """These metrics of two columns, for any of their places."""
-    return lambda at: {name: METRICS[name](right[at], predicted[at]) for name in names}
+    return lambda at: {name: METRICS[name](gold[at], predicted[at]) for name in names}
 
 
 # Entities: a name is found when its type and both its borders are.
@@ -181,15 +181,15 @@ def entities(tags: Sequence[str]) -> list[Entity]:
 
 
 def entity_scores(
-    right: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
     """The score over all entities of all sentences (the official one), and that of each type."""
-    for number, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
+    for number, (tags, guess) in enumerate(zip(gold, predicted, strict=True)):
         if len(tags) != len(guess):
             raise ValueError(f"sentence {number}: {len(guess)} predictions, {len(tags)} tags")
     there, guessed = (
         {(number, *entity) for number, tags in enumerate(side) for entity in entities(tags)}
-        for side in (right, predicted)
+        for side in (gold, predicted)
     )
     counts = [Counter(type_ for _, type_, _, _ in found)
               for found in (there & guessed, guessed, there)]  # fmt: skip
@@ -220,11 +220,11 @@ def answer_f1(answer: str, accepted: Sequence[str]) -> float:
 
 
 def _words_f1(answer: str, accepted: str) -> float:
-    guessed, right = normalize_answer(answer).split(), normalize_answer(accepted).split()
-    if not guessed or not right:  # "no answer" is right or wrong, never half right
-        return float(guessed == right)
-    found = (Counter(guessed) & Counter(right)).total()  # a word counts as often as both have it
-    return PrecisionRecall(found, len(guessed), len(right)).f1
+    guessed, gold = normalize_answer(answer).split(), normalize_answer(accepted).split()
+    if not guessed or not gold:  # "no answer" is right or wrong, never half right
+        return float(guessed == gold)
+    both = (Counter(guessed) & Counter(gold)).total()  # a word counts as often as both have it
+    return PrecisionRecall(both, len(guessed), len(gold)).f1
 
 
 def _accepted(answers: Sequence[str]) -> Sequence[str]:

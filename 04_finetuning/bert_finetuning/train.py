@@ -33,7 +33,7 @@ from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
     BertAdam,
     clip_gradients,
-    gathered,
+    full_arrays,
     make_adamw,
     optimizer_state,
     refuse_broken,
@@ -382,7 +382,7 @@ class SeedRun:
         path = folder.path / METRICS_FILE
         if self.ranks.leads:
             self.log = MetricsLog(path, resume_at=self.start)
-        self.ranks.wait()
+        self.ranks.barrier()
         self.records = [entry for entry in read_metrics(path) if entry["step"] <= self.start]
 
     def run(self, title: str = "fine-tuning", *, progress: bool = True) -> SeedResult:
@@ -451,7 +451,7 @@ class SeedRun:
 
     def stops(self, request: StopRequest) -> bool:
         """Whether this step is the last, as someone has asked for it or nothing improves."""
-        self.signal = self.ranks.highest(request.signal, self.device)
+        self.signal = self.ranks.max(request.signal, self.device)
         return self.signal > 0 or self.is_stalled
 
     @property
@@ -495,7 +495,7 @@ class SeedRun:
         collapsed = self.task.is_collapsed(self.predictions)
         self.warn(step, collapsed)
         self.record({"step": step, **named, "collapsed": float(collapsed)})
-        self.ranks.wait()
+        self.ranks.barrier()
         return f"{self.metric} {100 * scores[self.metric]:.1f}"
 
     def warn(self, step: int, collapsed: bool) -> None:
@@ -522,11 +522,11 @@ class SeedRun:
 
         def write(folder: Path) -> None:
             self.write_model(folder)
-            save_weights(gathered(state), folder / STATE_FILE)
+            save_weights(full_arrays(state), folder / STATE_FILE)
 
         if self.ranks.leads:
             self.folder.save(step, write, keep=1)
-        self.ranks.wait()
+        self.ranks.barrier()
 
     def finish(self) -> SeedResult:
         """The result, written down; what only an unfinished run needs goes."""
@@ -538,7 +538,7 @@ class SeedRun:
              if name == "step" or name.startswith("dev_")} for entry in (best, last)
         ]  # fmt: skip
         result = SeedResult(self.data.seed, *scores, bool(last["collapsed"]))
-        self.ranks.wait()
+        self.ranks.barrier()
         if self.folder is not None and self.ranks.leads:
             write_atomically(self.folder.path / RESULT, json.dumps(vars(result), indent=2) + "\n")
             self.folder.remove_checkpoints()

@@ -18,7 +18,7 @@ from bench_sections.machine import forget_peak, peak_resident, resident
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.training import spread_loss, training_step
+from bert_paper.training import distribute, training_step
 from bert_run.device import Ranks, join
 
 
@@ -37,13 +37,13 @@ def main() -> None:
         load_arrays(model, weights)
         use_cpu_kernels(model)
         optimizer = make_optimizer(model.train(), ADAM, name="adamw")
-        spread_model, rows = spread_loss(model, "ddp", ranks), len(batch["input_ids"])
+        distributed, rows = distribute(model, "ddp", ranks), len(batch["input_ids"])
         part, seconds = part_of(batch, ranks), []
         for number in range(rounds + 1):
-            ranks.wait()
+            ranks.barrier()
             begin = time.perf_counter()
             training_step(
-                spread_model, optimizer, part, precision=torch.float32,
+                distributed, optimizer, part, precision=torch.float32,
                 max_grad_norm=ADAM.max_grad_norm, ranks=ranks, pair_count=rows,
             )  # fmt: skip
             if number:

@@ -15,7 +15,7 @@ from bert_paper.optimizer import (
     BertAdam,
     Muon,
     clip_gradients,
-    gathered,
+    full_arrays,
     make_optimizer,
     optimizer_state,
     orthogonalize,
@@ -136,7 +136,7 @@ def test_an_optimizer_put_back_from_arrays_goes_on_with_the_same_bits(name):
     copy = BertForPreTraining(SMALL)
     copy.load_state_dict(model.state_dict())
     restored = make_optimizer(copy, AdamSettings(), name=name)
-    restore_state(restored, copy, gathered(optimizer_state(optimizer, model)))
+    restore_state(restored, copy, full_arrays(optimizer_state(optimizer, model)))
     for seed in range(3, 6):
         step(model, optimizer, seed)
         step(copy, restored, seed)

@@ -210,7 +210,7 @@ def test_scores_of_entities_over_all_and_by_type_equal_seqevals(scheme):
         for name, score in {"micro avg": overall, **by_kind}.items():
             expected = [theirs[name][field]
                         for field in ("precision", "recall", "f1-score", "support")]  # fmt: skip
-            got = [score.precision, score.recall, score.f1, score.right]
+            got = [score.precision, score.recall, score.f1, score.gold]
             assert got == pytest.approx(expected, abs=1e-12), (name, right, predicted)
 
 
@@ -232,13 +232,13 @@ def test_where_entities_begin_and_end(tags, found):
 
 def test_a_name_with_one_wrong_border_is_not_found():
     overall, by_kind = entity_scores([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]])
-    assert (overall.precision, overall.recall, overall.f1, overall.right) == (0, 0, 0, 1)
+    assert (overall.precision, overall.recall, overall.f1, overall.gold) == (0, 0, 0, 1)
     assert by_kind == {"PER": overall}
 
 
 def test_no_entity_at_all_scores_0_as_in_seqeval():
     overall, by_kind = entity_scores([["O", "O"]], [["O", "O"]])
-    assert (overall.f1, overall.right, by_kind) == (0, 0, {})
+    assert (overall.f1, overall.gold, by_kind) == (0, 0, {})
 
 
 def test_tags_of_no_entity_are_refused():

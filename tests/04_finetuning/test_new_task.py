@@ -39,7 +39,7 @@ class Line(Example):
         return (self.letters,)
 
     @property
-    def right(self) -> int | None:
+    def gold(self) -> int | None:
         return self.count
 
 

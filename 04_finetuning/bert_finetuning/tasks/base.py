@@ -342,7 +342,7 @@ class Example:
         return "\n".join(self.texts)
 
     @property
-    def right(self) -> Any:
+    def gold(self) -> Any:
         """Its answer as JSON has it; None if it is not known."""
         return self.label
 
@@ -628,7 +628,7 @@ class Task(ABC, Generic[ExampleType]):
 
     def to_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
         """A prediction as JSON: the example, the answer, how probable it is, what is right."""
-        right = {} if example.right is None else {"right": example.right}
+        right = {} if example.gold is None else {"right": example.gold}
         return example.given | self.answer_json(example, prediction) | right
 
     def render(
@@ -645,15 +645,15 @@ class Task(ABC, Generic[ExampleType]):
 
     # --- The report ------------------------------------------------------------------------------
 
-    def sureness(self, example: ExampleType, prediction: Any) -> float | None:
+    def severity(self, example: ExampleType, prediction: Any) -> float | None:
         """How sure the model was of a wrong answer, or how far off it is; None if it is right."""
-        is_right = self.answer(prediction) == example.right
+        is_right = self.answer(prediction) == example.gold
         return None if is_right else getattr(prediction, "probability", 0.0)
 
     def error_cells(self, example: ExampleType, prediction: Any) -> dict[str, str]:
         """A wrong answer as a row of the list of errors."""
         cells = {"text": " ‖ ".join(example.asked), **self.answer_cells(example, prediction),
-                 "right": example.right}  # fmt: skip
+                 "right": example.gold}  # fmt: skip
         return {name.removeprefix("predicted_"): one_line([cell]) for name, cell in cells.items()}
 
     def error_summary(self, examples: Examples, predictions: Predictions, wrong: int) -> str:
@@ -662,15 +662,13 @@ class Task(ABC, Generic[ExampleType]):
 
     def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
         """Where it is wrong: by label, unless a type of task counts otherwise."""
-        right, predicted = self.right_and_predicted(examples, predictions)
-        return (self.label_name, label_scores(right, predicted)) if predicted else None
+        gold, predicted = self.gold_and_predicted(examples, predictions)
+        return (self.label_name, label_scores(gold, predicted)) if predicted else None
 
-    def right_and_predicted(
-        self, examples: Examples, predictions: Predictions
-    ) -> tuple[list, list]:
+    def gold_and_predicted(self, examples: Examples, predictions: Predictions) -> tuple[list, list]:
         """Labels side by side, for a picture; empty where answers are none."""
-        right = self.all_labels(examples)
-        return ([], []) if right is None else (right, [self.answer(each) for each in predictions])
+        gold = self.all_labels(examples)
+        return ([], []) if gold is None else (gold, [self.answer(each) for each in predictions])
 
 
 class OneOfSeveral(Task[ExampleType]):
@@ -693,9 +691,9 @@ class OneOfSeveral(Task[ExampleType]):
 
     def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
         number = list(self.possible_answers(examples[0])).index
-        right = np.array([number(example.label) for example in examples])
+        gold = np.array([number(example.label) for example in examples])
         predicted = np.array([number(prediction.answer) for prediction in predictions])
-        return column_scorer(self.metrics, right, predicted)
+        return column_scorer(self.metrics, gold, predicted)
 
     def ranked(self, example: ExampleType, prediction: Prediction) -> list[tuple[str, float]]:
         """All answers in words with their probabilities, the likeliest first."""

@@ -221,10 +221,10 @@ class Regression(TextTask):
     def scorer(self, examples: TextExamples, predictions: Sequence[float]) -> Scorer:
         """The metrics, and the root of the mean squared error in the numbers' own unit: it alone
         tells how good the mean is as a guess, as correlations are 0 for a constant."""
-        right = np.array([example.label for example in examples], np.float64)
+        gold = np.array([example.label for example in examples], np.float64)
         predicted = np.array(predictions, np.float64)
-        correlations = column_scorer(self.metrics, right, predicted)
-        squares = (right - predicted) ** 2
+        correlations = column_scorer(self.metrics, gold, predicted)
+        squares = (gold - predicted) ** 2
         return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
     def is_collapsed(self, predictions: Sequence[float]) -> bool:
@@ -238,7 +238,7 @@ class Regression(TextTask):
     def answer_json(self, example: TextExample, prediction: float) -> dict[str, float]:
         return {self.head.labels[0]: round(prediction, 6)}
 
-    def sureness(self, example: TextExample, prediction: float) -> float:
+    def severity(self, example: TextExample, prediction: float) -> float:
         return abs(prediction - example.label)
 
     def error_summary(

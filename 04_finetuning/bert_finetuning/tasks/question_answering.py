@@ -284,7 +284,7 @@ class Question(base.Example):
         return [answer.text for answer in self.answers]
 
     @property
-    def right(self) -> list[str] | None:
+    def gold(self) -> list[str] | None:
         return list(dict.fromkeys(self.accepted)) or None
 
 
@@ -454,12 +454,12 @@ class QuestionAnswering(base.Task[Question]):
         around = f"{text[max(0, start - SHOWN) : start]}[{text[start:end]}]{text[end:][:SHOWN]}"
         return [*spans, f"  characters {start} to {end}: {' '.join(around.split())}"]
 
-    def sureness(self, example: Question, prediction: SpanPrediction) -> float | None:
+    def severity(self, example: Question, prediction: SpanPrediction) -> float | None:
         is_right = answer_exact(prediction.text, example.accepted)
         return None if is_right else prediction.probability
 
     def error_cells(self, example: Question, prediction: SpanPrediction) -> dict[str, str]:
-        right = " / ".join(example.right or [NO_ANSWER])
+        right = " / ".join(example.gold or [NO_ANSWER])
         return super().error_cells(example, prediction) | {"right": right}
 
 

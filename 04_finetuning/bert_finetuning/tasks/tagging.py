@@ -80,7 +80,7 @@ class TaggedSentence(base.Example):
         return (" ".join(self.words),)
 
     @property
-    def right(self) -> list[str] | None:
+    def gold(self) -> list[str] | None:
         return list(self.tags) or None
 
 
@@ -231,7 +231,7 @@ class Tagging(base.Task[TaggedSentence]):
             return scores
         for name, each in self.by_type(examples, predictions)[1].items():
             scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
-                       f"{name}_recall": each.recall, f"{name}_support": each.right}  # fmt: skip
+                       f"{name}_recall": each.recall, f"{name}_support": each.gold}  # fmt: skip
         return scores
 
     def scorer(self, examples: Sentences, predictions: base.Predictions) -> Scorer:
@@ -310,7 +310,7 @@ class Tagging(base.Task[TaggedSentence]):
         said = [f"{word}: {tag} for {right}" for word, tag, right in each if tag != right]
         return {"sentence": " ".join(bold), "said for what is right": "; ".join(said)}
 
-    def sureness(self, example: TaggedSentence, prediction: base.Prediction) -> float | None:
+    def severity(self, example: TaggedSentence, prediction: base.Prediction) -> float | None:
         each = zip(prediction.probabilities, prediction.answer, example.tags, strict=True)
         return max((p for p, tag, right in each if tag != right), default=None)
 
@@ -321,7 +321,7 @@ class Tagging(base.Task[TaggedSentence]):
         total, types = self.by_type(examples, predictions)
         return "type", types | {"all": total}
 
-    def right_and_predicted(
+    def gold_and_predicted(
         self, examples: Sentences, predictions: base.Predictions
     ) -> tuple[list[str], list[str]]:
         return self.all_labels(examples), [tag for each in predictions for tag in each.answer]

@@ -74,8 +74,8 @@ def imbalanced(examples: Sequence[Example], seed: int) -> list[Example]:
 
 def rare_label_scores(task: Task, examples: Sequence[Example], predictions: list) -> Figures:
     """Recall, precision and F1 of the rare label, and the accuracy."""
-    right, predicted = task.right_and_predicted(examples, predictions)
-    rare = label_scores(right, predicted)[RARE[0]]
+    gold, predicted = task.gold_and_predicted(examples, predictions)
+    rare = label_scores(gold, predicted)[RARE[0]]
     accuracy = task.score(examples, predictions)["accuracy"]
     return {"recall": rare.recall, "precision": rare.precision, "f1": rare.f1, "accuracy": accuracy}
 

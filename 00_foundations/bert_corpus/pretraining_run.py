@@ -96,7 +96,7 @@ def prepare(
     a folder of finished stores, as `build_stores.py` makes them, these are used in their place.
     """
     if holds_stores(finished := corpus_path(settings.corpus)):
-        refuse_what_is_settled(settings, finished)
+        refuse_what_the_stores_settle(settings, finished)
         folder.mkdir(parents=True, exist_ok=True)
         folder, has_begun = finished, True
     for part in PARTS:
@@ -149,7 +149,7 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
         )
 
 
-def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
+def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:
     """Options that a folder of finished stores leaves no choice in."""
     for name in ("documents", "heldout", "split_sentences", "vocab_size"):
         if getattr(settings, name) is not None:

@@ -50,7 +50,7 @@ Document = list[str]  # its sentences
 
 EMBEDDED = ("storyworld", "pydocs")
 TEXT_FIELD = "text"  # of JSON lines and of the rows of the Hub
-STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
+TRAIN_STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
@@ -96,7 +96,7 @@ def open_corpus(
         its text: at least 2, and at most the first 500. The same text is never on both sides.
     """
     if name == "storyworld":
-        count = limit or STORIES
+        count = limit or TRAIN_STORIES
         corpus = _storyworld(count, "train")
         corpus.held_out = _storyworld(min(HELD_OUT_STORIES, max(1, count // 20)), "heldout")
     else:

@@ -138,8 +138,8 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 USUAL_PLACES = ("[PAD]", *(f"[unused{i}]" for i in range(99)), *SPECIAL_TOKENS[1:])
 ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too expensive
 
-# The parts of a `tokenizer.json` and what they are of BERT's; what a `tokenizer_config.json` says.
-PARTS = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+# The stages in a `tokenizer.json` and what they are of BERT's; what a `tokenizer_config.json` says.
+STAGES = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
 NORMALIZING = dict.fromkeys(("do_lower_case", "strip_accents", "tokenize_chinese_chars"), bool)
 SAVE_AGAIN = "save or download it again"
 
@@ -323,8 +323,8 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
 
 
 def _from_json(path: Path) -> Tokenizer:
-    state = read_record(path, optional=dict.fromkeys(PARTS, dict), way_out=SAVE_AGAIN)
-    for part, wanted in PARTS.items():
+    state = read_record(path, optional=dict.fromkeys(STAGES, dict), way_out=SAVE_AGAIN)
+    for part, wanted in STAGES.items():
         found = (state.get(part) or {}).get("type")
         if found != wanted:
             raise UserError(

@@ -61,7 +61,7 @@ def to_device(batch: dict[str, np.ndarray], device: torch.device) -> dict[str, T
     return tensors
 
 
-PATIENCE = timedelta(days=2)  # while rank 0 prepares the data, the others wait
+DATA_TIMEOUT = timedelta(days=2)  # while rank 0 prepares the data, the others wait
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Ranks:
         rank 0, which says why, the others leave without a word."""
         if self.size == 1:
             return make(True)
-        patient = dist.new_group(backend="gloo", timeout=PATIENCE)
+        patient = dist.new_group(backend="gloo", timeout=DATA_TIMEOUT)
         done = torch.zeros(1)
         try:
             if self.leads:

@@ -24,7 +24,7 @@ ADVICE = {
 }
 PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
           "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
-PATIENCE = 3.0  # seconds that are enough to print a line
+PRINT_SECONDS = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
     "command has them, or close other programs"
@@ -79,7 +79,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             if leads:
                 print(f"error: {error}", file=sys.stderr, flush=True)
             else:
-                time.sleep(PATIENCE)  # torchrun ends them all when the first one has left
+                time.sleep(PRINT_SECONDS)  # torchrun ends them all when the first one has left
             sys.exit(2)
         except (OSError, MemoryError, RuntimeError) as error:
             line = in_one_line(error)

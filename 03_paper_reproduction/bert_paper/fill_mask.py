@@ -42,7 +42,7 @@ class FillMaskSettings:
         check_numbers(self)
 
 
-def read_texts(given: tuple[str, ...]) -> tuple[str, ...]:
+def texts_of(given: tuple[str, ...]) -> tuple[str, ...]:
     """The texts of the command line, or where there are none the lines of standard input."""
     texts = given or (() if sys.stdin.isatty() else tuple(line for _, line in text_lines(None)))
     if not texts:
@@ -96,7 +96,7 @@ def show(text: str, masks: list[list[Guess]]) -> str:
 @command
 def main() -> None:
     settings = tyro.cli(FillMaskSettings, prog="bert-fill-mask")
-    texts = read_texts(settings.text)
+    texts = texts_of(settings.text)
     pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
     filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in texts]
     if settings.json:

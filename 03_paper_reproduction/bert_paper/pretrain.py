@@ -97,7 +97,7 @@ class PretrainSettings(RunSettings):
             )
         if self.start_from is not None:
             folder = locate(self.start_from).folder
-            refuse_what_is_settled(self, folder)
+            refuse_what_the_start_settles(self, folder)
             object.__setattr__(self, "tokenizer", folder)
 
     @property
@@ -134,7 +134,7 @@ SETTLED_BY_THE_START = (
 )  # fmt: skip
 
 
-def refuse_what_is_settled(settings: PretrainSettings, folder: Path) -> None:
+def refuse_what_the_start_settles(settings: PretrainSettings, folder: Path) -> None:
     """Refuse options that make no sense beside --start-from, whose tokenizer is in `folder`."""
     defaults = {field.name: field.default for field in fields(settings)}
     for name in SETTLED_BY_THE_START:

@@ -78,7 +78,7 @@ def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the
     capsys, monkeypatch
 ):
     monkeypatch.setenv("RANK", "3")
-    monkeypatch.setattr(errors, "PATIENCE", 0.0)
+    monkeypatch.setattr(errors, "PRINT_SECONDS", 0.0)
     assert "No space" in answer(capsys, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(SystemExit):
         command(lambda: (_ for _ in ()).throw(UserError("wrong")))()

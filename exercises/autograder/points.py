@@ -53,8 +53,8 @@ class Exercise:
     @property
     def allowed(self) -> str:
         """The sentence of its page that says what the file may import."""
-        names = ", ".join(NAMED.get(name, name) for name in self.libraries)
-        return f"Your file may import {names} and Python's own library; any other import scores 0."
+        names = ", ".join([*(NAMED.get(n, n) for n in self.libraries), "Python's own library"])
+        return f"Your file may import {names} and `jaxtyping`; any other import scores 0."
 
 
 NAMED = {"numpy": "NumPy", "torch": "PyTorch"}

@@ -22,7 +22,7 @@ PROMISES = {
     "In a pass no example comes twice, and what is left over does not come.": PASS,
     "The order is drawn anew for each pass, every order being as likely as any other, and differs "
     "from seed to seed.": PASS + LIKELY,
-    "Two different (seed, pass) pairs never share an order": APART,
+    "Two different (seed, pass) pairs share an order only by chance": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
     "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "

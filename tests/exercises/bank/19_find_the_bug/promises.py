@@ -28,8 +28,8 @@ PROMISES = {
     "Gradients flow through `embed` and `pretraining_losses`.": NORM + WORDS + PAIRS,
     "five batches: epoch 0, epoch 0, epoch 1, epoch 1, epoch 2": RESUMED,
     "the last two of these": RESUMED,
-    "Which order each epoch has is up to you, as long as it is drawn from `seed`, is another one "
-    "in each epoch, and is not shared with an epoch of another seed": RESUMED,
+    "Which order each epoch has is up to you, as long as it is drawn from `seed`, is drawn anew "
+    "for each epoch, and is not made of what gives an epoch of another seed the same order": RESUMED,
     "Word + position + segment, then layer norm": SEGMENTS + NORM,
     "The variance divides by hidden; `eps` is added to the variance.": NORM,
     "eps: float = 1e-12,": NORM,

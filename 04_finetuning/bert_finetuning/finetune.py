@@ -125,6 +125,7 @@ class Finetuning:
             self.init = ModelInit(settings, self.task, data.train)
         self.first = initial or self.init.build(settings.seed)
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
+        self.examples(settings.seed)  # a mistake in --few-shot shows before any work
         train.freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
         if settings.class_weights is not None:
             train.label_weights(self.first.model, [])
@@ -182,13 +183,13 @@ class Finetuning:
         if not self.settings.grid:
             return {"": self.settings}
         scale = wider(self.config.hidden_size)
+        rates = {f"{rate * scale:.1e}".replace(".0e", "e"): rate * scale for rate in RATES}
         return {
-            f"rate-{rate * scale:.0e}_batch-{batch}_epochs-{epochs:.0f}": replace(
-                self.settings, grid=False, learning_rate=rate * scale, batch_size=batch,
-                epochs=epochs,
+            f"rate-{name}_batch-{batch}_epochs-{epochs:.0f}": replace(
+                self.settings, grid=False, learning_rate=rate, batch_size=batch, epochs=epochs
             )
-            for rate, batch, epochs in product(RATES, BATCHES, EPOCHS)
-        }  # fmt: skip
+            for (name, rate), batch, epochs in product(rates.items(), BATCHES, EPOCHS)
+        }
 
     def run(self) -> "Outcome":
         settings, metric = self.settings, self.task.metrics[0]
@@ -254,11 +255,12 @@ class Finetuning:
         for path in sorted((outcome.folder / "best").iterdir()):
             publish(path, out / path.name)
         write_answers(out, dev, title=outcome.task)
+        for name in ("predictions.jsonl", "errors.md", "confusion.png"):  # of an earlier --test
+            (out / f"test_{name}").unlink(missing_ok=True)
         if data.test:
-            answers = task.answers(
-                data.test, best.model, self.tokenizer, max_length=self.max_length,
-                precision=self.precision,
-            )  # fmt: skip
+            answers = task.answers(data.test, best.model, self.tokenizer,
+                                   max_length=self.max_length, precision=self.precision
+                                   )  # fmt: skip
             majority = task.majority(self.examples(outcome.best.seed), data.test)
             test = Measured(data.tallies[2].source, task, data.test, answers,
                             task.score(data.test, majority))  # fmt: skip
@@ -406,13 +408,11 @@ class Measured:
         labels, counts = self.confusion
         matrix = {"labels": labels, "right_by_predicted": counts.tolist()}
         return {
-            "source": Path(self.source).name,
-            "examples": len(self.examples),
-            "scores": self.scores,
-            "interval_95": self.intervals,
+            "source": Path(self.source).name, "examples": len(self.examples),
+            "scores": self.scores, "interval_95": self.intervals,
             **({"majority": self.majority} if self.majority else {}),
             **({"confusion": matrix} if labels else {}),
-        }
+        }  # fmt: skip
 
     def table(self) -> str:
         """In a few lines, for people."""
@@ -469,14 +469,12 @@ class Outcome:
                 for name, function in (("median", statistics.median), ("lowest", min),
                                        ("highest", max))
             },
-            "majority": self.majority,
-            **({"test": self.test.as_json()} if self.test else {}),
+            "majority": self.majority, **({"test": self.test.as_json()} if self.test else {}),
             "best_seed": self.best.seed,
             "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
             "questions that may have no answer the threshold",
-            "inputs": self.inputs,
             **({"grid": grid, "chosen": self.chosen} if grid else {}),
-            "settings": settings,
+            "inputs": self.inputs, "settings": settings,
         }  # fmt: skip
 
     def table(self) -> str:
@@ -537,18 +535,16 @@ def card(outcome: Outcome, dev: Measured, settings: FinetuneSettings) -> str:
     defaults = {name: getattr(FinetuneSettings, name) for name in own}
     text = Path(__file__).with_name("card.jinja").read_text("utf-8")
     return Template(text, keep_trailing_newline=True).render(
-        front=front_matter(dev.task.model.pipeline),
-        name=settings.out.resolve().name,
-        task=dev.task,
-        outcome=outcome,
+        front=front_matter(dev.task.model.pipeline), name=settings.out.resolve().name,
+        task=dev.task, outcome=outcome, prediction=prediction_line("FOLDER", dev),
         command=command_line("bert-finetune", own, defaults),
-        prediction=prediction_line("FOLDER", dev),
-    )
+    )  # fmt: skip
 
 
 def prediction_line(folder: str, dev: Measured) -> str:
-    """The call of `bert-predict` for the shortest example of dev."""
-    shortest = min(dev.examples, key=lambda example: sum(map(len, example.texts)))
+    """The call of `bert-predict` for the shortest example of dev that can be an argument."""
+    fit = [e for e in dev.examples if all(text and text[0] != "-" for text in e.texts)]
+    shortest = min(fit or dev.examples, key=lambda example: sum(map(len, example.texts)))
     return shlex.join(["bert-predict", *shortest.texts, "--checkpoint", folder])
 
 

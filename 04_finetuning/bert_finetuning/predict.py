@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import torch
@@ -285,12 +286,14 @@ def run(settings: PredictSettings) -> None:
 def score(predictor: Predictor, settings: PredictSettings) -> None:
     """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
     # It draws: those who only predict need not wait for it.
-    from bert_finetuning.data.load import read_labeled
+    from bert_finetuning.data.load import Tally, read_labeled
     from bert_finetuning.finetune import Measured, write_answers
 
-    task, saved, out = predictor.task, predictor.saved, settings.out
+    task, saved, out, tally = predictor.task, predictor.saved, settings.out, Tally(settings.score)
     examples = read_labeled(settings.score, task, columns=parse_columns(settings.columns),
-                             by_place=saved.task in ("", *GLUE))  # fmt: skip
+                            by_place=saved.task in ("", *GLUE), tally=tally)  # fmt: skip
+    if tally.left_out:
+        say(f"note: {tally.left_out.total():,} rows without a label or a text left out")
     check_pairs(examples, saved)
     predictions = predictor.predict_alike(examples, progress="predicting")
     measured = Measured(settings.score, task, examples, predictions)
@@ -369,7 +372,9 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered]) -> None:
         if each[1] is not None:
             break
     columns = list(csv_row(task, *ahead[-1]))
-    table = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+    # With "\r\n" as the end of a line, a cell that holds "\r" is quoted, too.
+    unix = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
+    table = csv.DictWriter(unix, columns, restval="", lineterminator="\r\n")
     table.writeheader()
     for query, prediction in chain(ahead, rows):
         row = csv_row(task, query, prediction)

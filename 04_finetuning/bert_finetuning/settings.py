@@ -191,7 +191,7 @@ def wider(hidden_size: int) -> float:
 def check_task(settings: FinetuneSettings) -> None:
     """A task, or both files, and not both."""
     if settings.task is not None:
-        if given := settings.changed("train", "dev", "columns"):
+        if given := settings.changed("train", "dev", "columns", "format"):
             raise UserError(f"--task {settings.task} and {option(given[0])} exclude each other: a "
                             "task has its own examples")  # fmt: skip
     elif settings.train is None or settings.dev is None:

@@ -185,11 +185,9 @@ def freeze(model: base.BertWithHead, what: str) -> None:
 def make_optimizer(model: base.BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
     """One group of parameters for each depth and for decayed and others; what is frozen is in none.
     A group's rate is the run's times its `share`."""
-    adam = AdamSettings(
-        learning_rate=settings.rate(model.config.hidden_size),
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-    )
+    adam = AdamSettings(learning_rate=settings.rate(model.config.hidden_size),
+                        weight_decay=settings.weight_decay, max_grad_norm=settings.max_grad_norm
+                        )  # fmt: skip
     groups: dict[tuple[int, bool], dict[str, Any]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:

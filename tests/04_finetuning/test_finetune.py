@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import ModelInit, load_finetuned
 from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import finetune
+from bert_finetuning.finetune import Finetuning, finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.train import SeedResult, SeedRun
 from bert_run.config import BertConfig, initial_weights
@@ -199,7 +200,8 @@ def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monk
 
     monkeypatch.setattr("bert_finetuning.finetune.few_of", few)
     outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
-    assert [len(each) for each in drawn[:2]] == [8, 8] and drawn[0] != drawn[1]
+    first, *drawn = drawn  # looked at before any work
+    assert [len(each) for each in drawn[:2]] == [8, 8] and first == drawn[0] != drawn[1]
     assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learned"
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
@@ -229,6 +231,16 @@ def test_the_grid_runs_all_combinations_and_keeps_the_best(settings, monkeypatch
     models = {path.parents[2].name for path in settings.out.rglob("best/model.safetensors")}
     assert models == {outcome.chosen}
     assert same_weights(settings.out, outcome.folder / "best")
+
+
+@pytest.mark.parametrize("width", [16, 96, 160, 768])
+def test_a_grid_has_18_combinations_for_models_of_every_width(width):
+    work = SimpleNamespace(settings=FinetuneSettings(grid=True, task="sentiment", checkpoint="x"),
+                           config=SimpleNamespace(hidden_size=width))  # fmt: skip
+    grid = Finetuning.combinations(work)
+    assert len(grid) == 18 and len({one.learning_rate for one in grid.values()}) == 3
+    if width == 768:
+        assert "rate-5e-05_batch-16_epochs-2" in grid
 
 
 def written_grid(out: Path) -> dict:

@@ -262,6 +262,14 @@ def test_every_format_has_its_columns_in_a_csv_and_an_empty_line_too(format, cal
     assert empty["line"] == "1" and not any(v for k, v in empty.items() if k != "line")
 
 
+def test_a_carriage_return_in_a_text_breaks_no_row_of_a_csv(call, tmp_path):
+    path, out = tmp_path / "in.jsonl", tmp_path / "out.csv"
+    path.write_bytes(b'{"text": "good\\rthing"}\n{"text": "bad"}\n')
+    call("--input", path, "--out", out)
+    assert [row["text"] for row in rows_of(out)] == ["good\rthing", "bad"]
+    assert b"\r\n" not in out.read_bytes()
+
+
 def test_columns_that_are_called_as_ours_are_kept(call, tmp_path):
     out = tmp_path / "out.csv"
     call("--out", out, stdin=b"text,predicted_label,line\nanna,old,77\n")

@@ -183,9 +183,18 @@ def test_test_set__with_an_unknown_label_or_of_a_file_without_one_is_an_error(se
     path.write_text("text,label\nsoup,good\n")
     with pytest.raises(UserError, match=r"odd\.csv: line 2: the label is 'good', not one of"):
         finetune(replace(settings, test=str(path)))
-    with pytest.raises(UserError, match="--test own: this task gives out no test set"):
+    with pytest.raises(UserError, match="--test own is for a --task: name a FILE"):
         finetune(replace(settings, test="own"))
+    with pytest.raises(UserError, match="--few-shot 1,000: there are"):
+        finetune(replace(settings, few_shot=1000))
     assert not settings.out.exists(), "a mistake shows before any work"
+
+
+def test_test_set__its_files_go_when_a_later_call_has_none(settings, tmp_path):
+    finetune(replace(settings, test=write(tmp_path / "test.csv", 40, 2)))
+    assert (settings.out / "test_predictions.jsonl").exists()
+    finetune(settings)
+    assert not list(settings.out.glob("test_*")) and "test" not in written(settings)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -23,6 +23,7 @@ from bert_finetuning.tasks.question_answering import (
     texts_in_tokens,
     windows_of,
 )
+from bert_run.errors import UserError
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [*string.ascii_letters, *string.digits, *"'-.,!?$()東京"]
@@ -192,7 +193,11 @@ def test_a_question_without_answer_learns_silence_or_nothing():
     batch = task.collate(features, pad_id=0)
     assert batch["start_positions"].tolist() == batch["end_positions"].tolist() == [7, 4]
     assert task.loss_count(batch) == 1
-    assert "start_positions" not in task.collate(features[:1], pad_id=0)
+    unknown = task.collate(features[:1], pad_id=0)
+    assert unknown["start_positions"].tolist() == [7] and task.loss_count(unknown) == 0
+    assert task.majority(asked[:1], asked)[0].text == "", "nothing is known"
+    with pytest.raises(UserError, match="no question has an answer: 'answers' or 'answer'"):
+        task.adapted(asked[:1])
 
 
 def guesses(random: np.random.Generator, *, ties: bool):

@@ -10,7 +10,7 @@ from transformers import BertTokenizerFast
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.rows import whole_characters
 from bert_finetuning.data.storyworld import storyworld
-from bert_finetuning.tasks.tagging import pieces_of_words, stretches
+from bert_finetuning.tasks.tagging import bio_of, pieces_of_words, stretches
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [*string.ascii_letters, *string.digits, *"'-.,!?$()東京"]
@@ -80,3 +80,9 @@ def test_first_pieces_are_those_of_transformers(lowercase):
         ((place, pieces),) = stretches(own, room=10_000)
         assert encoding["input_ids"][1:-1] == pieces
         assert [ids.index(n) for n in range(len(words))] == place.tokens.tolist()
+
+
+@pytest.mark.parametrize("mark", "-_")
+def test_types_of_names_keep_their_underscores_whatever_stands_after_the_prefix(mark):
+    tags = [f"B{mark}WORK_OF_ART", f"I{mark}WORK_OF_ART", "O"]
+    assert bio_of(tags) == ["B-WORK_OF_ART", "I-WORK_OF_ART", "O"]

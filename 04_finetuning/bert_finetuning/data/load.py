@@ -99,6 +99,8 @@ def load_task(settings: FinetuneSettings) -> TaskData:
         return data
     test, tally = settings.test, Tally(f"the test set of {data.name}")
     if test == "own" and not Path(test).exists():
+        if settings.task is None:  # a file may be called like a task
+            raise UserError("--test own is for a --task: name a FILE, --test FILE")
         test = own_test_set(data, settings.data)
     if isinstance(test, str):
         tally.source, by_name = test, settings.task is not None
@@ -322,13 +324,11 @@ class Split:
     def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
         """Put `split.json` into a folder. `lines`: of each example."""
         content = {
-            "file": Path(source).name,
-            "share": self.share,
-            "seed": self.seed,
+            "file": Path(source).name, "share": self.share, "seed": self.seed,
             "numbers_are": "lines of the file (rows of a JSON document or of the Hub)",
             "dev": [lines[place] for place in self.dev],
             "train": [lines[place] for place in self.train],
-        }
+        }  # fmt: skip
         write_atomically(folder / "split.json", json.dumps(content) + "\n")
 
 

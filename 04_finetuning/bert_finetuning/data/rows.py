@@ -478,7 +478,8 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
-        if len(row) > 1 and [cell.strip() for cell in row] == header:  # tables joined with cat
+        is_header = [cell.strip() for cell in row] == header
+        if is_header and len(row) > 1 and not expected.columns.numbered:  # joined with cat
             raise UserError(f"{place} repeats the names of the columns: remove the line")
         if skip_short and len(row) < len(header):
             continue
@@ -607,7 +608,7 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
 # What spreadsheets and pandas write where there is no value; no label is called that.
-MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!")
+MISSING = ("nan", "<na>", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!")
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
 MANY = 10  # classes, from which on they are compared with the number of examples
 COUNTED = 20  # whole numbers, from which on they may well be a scale
@@ -621,7 +622,7 @@ def label_of(row: Row, column: str, expected: Expected) -> str | None:
     if isinstance(value, list | dict):
         raise row.wrong(column, ": several labels, and a text has one: choose one")
     name = value.strip() if isinstance(value, str) else json.dumps(value)
-    if name.lower() in MISSING:
+    if name.lower() in MISSING or name == "NaT":
         way_out = ", which stands for a missing value: write a label, or remove the line"
         raise row.wrong(column, way_out)
     check_label(name, row.place, Tally() if allowed else expected.tally)

@@ -338,6 +338,8 @@ class QuestionAnswering(base.Task[Question]):
 
     def adapted(self, train: Questions) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given."""
+        if train and not any(question.answers for question in train):
+            raise UserError("no question has an answer: 'answers' or 'answer' must hold them")
         return replace(self, has_null=any(not question.answers for question in train))
 
     def encode(self, examples: Questions, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
@@ -372,13 +374,12 @@ class QuestionAnswering(base.Task[Question]):
         return features
 
     def collate(self, features: Encoded, *, pad_id: int) -> base.Batch:
-        """With the positions of answers, if any is known; others lie past the end, and the loss
-        passes over them."""
+        """With the positions of answers; unknown ones lie past the end, and the loss passes over
+        them."""
         batch = base.collate_inputs(features, pad_id=pad_id)
-        if any(each.targets for each in features):
-            seq = batch["input_ids"].shape[1]
-            for name in POSITIONS:
-                batch[name] = np.array([each.targets.get(name, seq) for each in features], np.int64)
+        seq = batch["input_ids"].shape[1]
+        for name in POSITIONS:
+            batch[name] = np.array([each.targets.get(name, seq) for each in features], np.int64)
         return batch
 
     def loss_count(self, batch: base.Batch) -> int:
@@ -414,8 +415,8 @@ class QuestionAnswering(base.Task[Question]):
         """The commonest answer of all, or no answer where that is commoner."""
         known = [question.accepted for question in train if question.answers or self.has_null]
         counts = Counter(accepted[0] if accepted else "" for accepted in known)
-        ((text, count),) = counts.most_common(1)
-        share = count / len(known)
+        ((text, count),) = counts.most_common(1) or [("", 0)]
+        share = count / max(1, len(known))
         if not text:
             return [SpanPrediction("", 0.0, share, ())] * len(examples)
         places = [example.context.find(text) for example in examples]

@@ -302,7 +302,8 @@ class Tagging(base.Task[TaggedSentence]):
         ends = [0, *(end for _, end in example.places)]
         gaps = [example.text[end:begin]
                 for end, (begin, _) in zip(ends, example.places, strict=False)]  # fmt: skip
-        return "".join(map(add, gaps, words)) + example.text[ends[-1] :]
+        text = "".join(map(add, gaps, words)) + example.text[ends[-1] :]
+        return base.one_line([text]) if style.get("brief") else text
 
     def error_cells(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, str]:
         each = list(zip(example.words, prediction.answer, example.tags, strict=True))
@@ -452,7 +453,7 @@ def bio_of(tags: Sequence[str]) -> list[str]:
     >>> bio_of(["I-PER", "I-PER", "O", "U-LOC"])
     ['B-PER', 'I-PER', 'O', 'B-LOC']
     """
-    alike = [AS_BIOES.get(tag[0], tag[0]) + tag[1:].replace("_", "-", 1) for tag in tags]
+    alike = [AS_BIOES.get(t[0], t[0]) + t[1:2].replace("_", "-") + t[2:] for t in tags]
     found = ["O"] * len(tags)
     for name, first, end in entities(alike):
         found[first:end] = [f"B-{name}"] + [f"I-{name}"] * (end - first - 1)

@@ -196,8 +196,8 @@ def test_a_question_without_answer_learns_silence_or_nothing():
     unknown = task.collate(features[:1], pad_id=0)
     assert unknown["start_positions"].tolist() == [7] and task.loss_count(unknown) == 0
     assert task.majority(asked[:1], asked)[0].text == "", "nothing is known"
-    with pytest.raises(UserError, match="no question has an answer: 'answers' or 'answer'"):
-        task.adapted(asked[:1])
+    with pytest.raises(UserError, match=r"a\.json: no 'answers' or 'answer' holds the answer"):
+        task.adapted(asked[:1], "a.json")
 
 
 def guesses(random: np.random.Generator, *, ties: bool):

@@ -195,7 +195,7 @@ def load_storyworld(name: str, *, train: int | None = None, heldout: int | None 
     learned = storyworld(name, "train", train or own.train)
     measured = storyworld(name, "heldout", heldout or own.heldout)
     task = new_task(own.task_type, own.labels, own.metrics)
-    return TaskData(name, task.adapted(learned), learned, measured)
+    return TaskData(name, task.adapted(learned, name), learned, measured)
 
 
 def find_glue(name: str) -> NamedTask:
@@ -269,7 +269,7 @@ def load_files(
         tallies[1].source = str(dev)
         measured = read_labeled(dev, task, columns=columns, by_place=False, tally=tallies[1])
         check_shapes(train, learned, dev, measured)
-    name, task = Path(train).name.split(".")[0], task.adapted(learned)
+    name, task = Path(train).name.split(".")[0], task.adapted(learned, train)
     return TaskData(name, task, learned, measured, split=split, tallies=tallies)
 
 

@@ -480,8 +480,8 @@ class Task(ABC, Generic[ExampleType]):
         """How it is measured where the task does not say."""
         return cls.default_metrics
 
-    def adapted(self, train: Examples) -> "Task":
-        """The same task with what it takes from the examples."""
+    def adapted(self, train: Examples, source: str | Path) -> "Task":
+        """The same task with what it takes from the examples, which come from `source`."""
         return self
 
     # --- What a run says of its data -------------------------------------------------------------

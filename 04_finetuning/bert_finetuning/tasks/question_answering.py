@@ -336,10 +336,10 @@ class QuestionAnswering(base.Task[Question]):
         if count > 1:
             raise UserError(f"{source}: {count} questions have the id {quoted(name)}: rename them")
 
-    def adapted(self, train: Questions) -> "QuestionAnswering":
+    def adapted(self, train: Questions, source: str | Path) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given."""
         if train and not any(question.answers for question in train):
-            raise UserError("no question has an answer: 'answers' or 'answer' must hold them")
+            raise UserError(f"{source}: no 'answers' or 'answer' holds the answer to a question")
         return replace(self, has_null=any(not question.answers for question in train))
 
     def encode(self, examples: Questions, tokenizer: Tokenizer, *, max_length: int) -> Encoded:

@@ -28,7 +28,7 @@ from bert_run.config import MaskingRecipe, RunSettings
 from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 EVALUATION_ROWS = 32
-TOKENS_IN_A_PART = 2048  # tried against half and twice as many
+TOKENS_IN_A_PART = 2048  # unless the settings say how many rows
 
 
 class Cores:

@@ -118,9 +118,6 @@ class Finetuning:
         if (deciding := settings.metric) is not None:
             others = [metric for metric in self.task.metrics if metric != deciding]
             self.task = replace(self.task, metrics=(deciding, *others))
-        if settings.pooling != "cls" and not self.task.model.has_pooling:
-            name = self.task.model.__name__
-            raise UserError(f"--pooling {settings.pooling}: a {name} does not read a whole text")
         if initial is None:
             self.init = ModelInit(settings, self.task, data.train)
         self.first = initial or self.init.build(settings.seed)

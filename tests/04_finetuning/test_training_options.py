@@ -15,13 +15,14 @@ from safetensors.numpy import load_file
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import load_finetuned
-from bert_finetuning.data.load import load_task
+from bert_finetuning.data.load import configured, load_task, new_task
 from bert_finetuning.finetune import finetune, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import ALONE, Features, HeadConfig, forward
-from bert_finetuning.tasks.classification import BertForSequenceClassification
+from bert_finetuning.tasks.classification import BertForSequenceClassification, Classification
 from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
-from bert_finetuning.tasks.tagging import BertForTokenClassification
+from bert_finetuning.tasks.question_answering import QuestionAnswering
+from bert_finetuning.tasks.tagging import BertForTokenClassification, Tagging
 from bert_finetuning.train import SeedRun, checkpoint_layers, label_weights, training_step
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import BertConfig, initial_weights
@@ -134,6 +135,17 @@ def test_an_option_that_would_not_count_is_refused(settings, changes, told):
     plain = replace(settings, epochs=FinetuneSettings.epochs, batch_size=32, learning_rate=None)
     with pytest.raises(UserError, match=told):
         replace(plain, **changes)
+
+
+@pytest.mark.parametrize(("task_type", "changes", "told"), [
+    (Classification, {"max_answer": 8}, "--max-answer is not for a task of texts"),
+    (Classification, {"null": False}, "--null is not for a task of texts"),
+    (Tagging, {"pooling": "mean"}, "--pooling is not for a task of tags"),
+    (QuestionAnswering, {"classifier_dropout": 0.0}, "--classifier-dropout is not for a task of q"),
+])  # fmt: skip
+def test_an_option_of_another_task_is_refused(settings, task_type, changes, told):
+    with pytest.raises(UserError, match=told):
+        configured(new_task(task_type, ("a", "b")), replace(settings, **changes))
 
 
 @pytest.mark.parametrize(

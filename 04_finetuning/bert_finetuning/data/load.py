@@ -36,7 +36,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import PAIR, Example, Features, HeadConfig, Task
 from bert_finetuning.tasks.classification import TextExample
-from bert_run.errors import UserError
+from bert_run.errors import UserError, option
 from bert_run.files import PACKED, write_atomically
 
 AnyExample = TypeVar("AnyExample", bound=Example)
@@ -76,12 +76,15 @@ def new_task(task_type: type[Task], labels: Sequence[str], metrics: Sequence[str
 
 def configured(task: Task, settings: FinetuneSettings) -> Task:
     """The same task with what the settings say of its head, and of the options of its type."""
+    unused = () if task.options else ("stride", "max_question", "max_answer", "null")
+    unused += () if task.model.has_pooling else ("pooling",)
+    unused += () if task.model.part == "classifier" else ("classifier_dropout",)
+    if given := settings.changed(*unused):
+        raise UserError(f"{option(given[0])} is not for a task of {task.format}: leave it out")
     own = {name: getattr(settings, name) for name in task.options if hasattr(settings, name)}
-    if settings.null is not None and "has_null" in task.options:
-        own["has_null"] = settings.null
-    head = replace(
-        task.head, pooling=settings.pooling, classifier_dropout=settings.classifier_dropout
-    )
+    own |= {} if settings.null is None else {"has_null": settings.null}
+    dropout = settings.classifier_dropout
+    head = replace(task.head, pooling=settings.pooling, classifier_dropout=dropout)
     return replace(task, head=head, **own)
 
 

@@ -123,8 +123,8 @@ def same_each(
 
 
 def laid_out(tree: Any, way: int) -> Any:
-    """The same values: as they are, in Fortran's order, or with gaps between them in memory; at
-    some `way` all alike, at others each array in a way of its own."""
+    """The same values: as they are, with the axes in another order or with gaps between them in
+    memory; at some `way` all alike, at others each array in a way of its own."""
     ways = itertools.count(way, way // 3)
 
     def lay_out(leaf: Any) -> Any:
@@ -134,10 +134,10 @@ def laid_out(tree: Any, way: int) -> Any:
         if way % 3 == 2:
             wide = leaf.repeat_interleave(2, -1) if is_tensor(leaf) else np.repeat(leaf, 2, -1)
             return wide[..., ::2]
-        if is_tensor(leaf):
-            back = tuple(reversed(range(leaf.ndim)))
-            return leaf.permute(back).contiguous().permute(back)
-        return np.asfortranarray(leaf)
+        order = [*range(leaf.ndim)[::-1]] if way % 2 else [1, 0, *range(2, leaf.ndim)][-leaf.ndim :]
+        back = np.argsort(order).tolist()
+        new = leaf.permute(*order).contiguous() if is_tensor(leaf) else leaf.transpose(order).copy()
+        return new.permute(back) if is_tensor(leaf) else new.transpose(back)
 
     return map_leaves(lay_out, tree)
 

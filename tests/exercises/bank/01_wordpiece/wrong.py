@@ -11,6 +11,11 @@ ENDS = "range(len(word), start, -1)"
 UNKNOWN = '            return ["[UNK]"]\n    return pieces'
 RESULT = "return [vocabulary[piece] for word in words for piece in wordpieces(word, vocabulary)]"
 WORDS = "words = basic_tokens(text, lowercase=lowercase)"
+# Marks within what a pattern finds are kept.
+KEPT = """import re
+    kept = {{i for found in re.finditer(r"{}", text) for i in range(*found.span())}}
+    return "".join(f" {{char}} " if is_punctuation(char) and place not in kept else char
+                   for place, char in enumerate(text)).split()"""
 
 WRONG = {
     "cut at white space alone": ([(SPLIT, "return text.split()")], "only cut at white space"),
@@ -476,4 +481,47 @@ WRONG = {
           "    if len(word.encode('utf-16-le')) // 2 > longest_word:")],
         "the length is counted in bytes, or in pairs",
     ),
+    "ids made floats": (
+        [(RESULT, RESULT.replace("vocabulary[piece]", "float(vocabulary[piece])"))],
+        "holds floats"),
+    "a point within a number is kept": (
+        [(SPLIT, KEPT.format(r"(?<=\d)\.(?=\d)"))], "a mark is kept in its word"),
+    "a hyphen that begins a word is kept": (
+        [(SPLIT, KEPT.format(r"(?<!\S)-(?=\w)"))], "a mark is kept in its word"),
+    "an apostrophe that ends a word is kept": (
+        [(SPLIT, KEPT.format(r"(?<=s)'(?=\s)"))], "a mark is kept in its word"),
+    "an address begins with one token": (
+        [(SPLIT, KEPT.format("https?://"))], "a mark is kept in its word"),
+    "two hyphens are one token": (
+        [(SPLIT, "text = text.replace('--', ' \ue000 ')\n    "
+          + SPLIT.replace("return ", "words = ")
+          + "\n    return [word.replace('\ue000', '--') for word in words]")],
+        "a mark is kept in its word"),
+    "a vertical tab ends no word": (
+        [(SPLIT, "import re\n    text = "
+          + SPLIT.removeprefix("return ").removesuffix(".split()")
+          + "\n    return [w for w in re.split('[ \\t\\n\\r\xa0\u1680\u2000-\u200a\u2028"
+            "\u2029\u202f\u205f\u3000]+', text) if w]")],
+        "white space stands within a word"),
+    "punctuation of rare scripts stays in its word": (
+        [('or unicodedata.category(char).startswith("P")',
+          'or not 0x12000 < ord(char) < 0x1D000 and unicodedata.category(char)[0] == "P"')],
+        "for each character from U+12000 on"),
+    "selectors of a variant are no accents": (
+        [('!= "Mn")', '!= "Mn" or ord(char) > 0xE0000)')], "for each character from U+12000 on"),
+    "[UNK] moves to the end of the vocabulary": (
+        [(WORDS, WORDS + "\n    vocabulary['[UNK]'] = vocabulary.pop('[UNK]')")],
+        "changes the order of the vocabulary's entries"),
+    "the word [UNK] is cut": (
+        [(TOO_LONG, "if word == '[UNK]':\n        return ['[UNK]', '[UNK]']\n    " + TOO_LONG)],
+        None),
+    "white space alone is a token": (
+        [(SPLIT, "if text.isspace():\n        return [text]\n    " + SPLIT)],
+        "only some white space ends a word"),
+    "a text of white space alone is unknown": (
+        [(WORDS, WORDS + " or ['[UNK]'] * bool(text)")], None),
+    "no more than 20 digits": (
+        [(TOO_LONG, "if len(word) > 20 and word.isdigit():\n        return ['[UNK]']\n    "
+          + TOO_LONG)],
+        None),
 }  # fmt: skip

@@ -7,7 +7,8 @@ fails one of these checks once in ten million times.
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import accumulate, combinations_with_replacement, pairwise, product
+from itertools import accumulate, combinations_with_replacement, product
+from math import comb
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,12 +22,15 @@ from bert_corpus.pairs import PairDataset, SpecialTokens, tokens_to_cut
 # --- Pairs ---
 
 
-def corpus(sizes, *, longest=6, seed=5):
-    """Documents of so many sentences, each of 1 to `longest` tokens, no two tokens alike."""
-    rng, first = checks.rng(seed), 1000 + checks.anew(9_000)
+def corpus(sizes, *, longest=6, seed=5, least=1000):
+    """Documents of so many sentences, each of 1 to `longest` tokens. The first of a sentence, from
+    `least` on, is like no other token; those after it are 0 to 19, often the same."""
+    rng = checks.rng(seed)
     lengths = rng.integers(1, longest + 1, sum(sizes))
-    ids = iter(np.split(first + np.arange(lengths.sum()), lengths.cumsum()[:-1]))
-    return [[next(ids).tolist() for _ in range(size)] for size in sizes]
+    ids = rng.integers(0, 20, lengths.sum())
+    ids[lengths.cumsum() - lengths] = least + checks.anew(9_000) + rng.permutation(len(lengths))
+    sentences = iter(np.split(ids, lengths.cumsum()[:-1]))
+    return [[next(sentences).tolist() for _ in range(size)] for size in sizes]
 
 
 def made_of(*lengths):
@@ -206,6 +210,7 @@ def test_every_pair_is_made_of_sentences_that_follow_one_another(student):
         for index in range(len(documents)):
             pairs = student.sentence_pairs(documents, index, Rng(7 + index), target=target)
             read(pairs, places, index, target)
+            check_whole_numbers(pairs)
     long = corpus([400, 300, 200])
     for target in (8, 25):
         pairs = student.sentence_pairs(long, 1, Rng(7), target=target)
@@ -220,6 +225,12 @@ def test_every_pair_is_made_of_sentences_that_follow_one_another(student):
         [([11, 12], [21, 22, 23, 24, 25], 1), ([13, 14, 15], [16], 0)],
     ):
         checks.that(answer in possible, f"in 200 calls, the example's {answer} never came")
+
+
+def check_whole_numbers(pairs):
+    found = np.array([number for a, b, label in pairs for number in (*a, *b, label)])
+    checks.that(found.dtype.kind != "f", "among the ids and labels are floats",
+                likely="an array without numbers, np.array([]), is one of floats")  # fmt: skip
 
 
 BY_TOKENS = "it is drawn by the number of tokens: every sentence is equally likely"
@@ -335,14 +346,29 @@ def check_even(counts, of, mistakes=lambda case: {}):
 
 
 def check_repeats(values, expected, of):
-    """Draws know nothing of one another: so many are like the one before."""
-    checks.share(
-        sum(before == after for before, after in pairwise(values)),
-        len(values) - 1,
-        expected,
-        of=f"how often {of}",
-        mistakes={"it is taken in turn, not drawn": 0.0},
-    )
+    """Draws know nothing of one another: so many are like the one before, or before that, and if
+    all values are as likely, however many in a row are the same already."""
+    number = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    values = np.array([number[value] for value in values])
+    for back in (1, 2, 3):
+        checks.share(
+            int((values[back:] == values[:-back]).sum()),
+            len(values) - back,
+            expected,
+            of=f"how often {of}" + f" ({back} places before)" * (back > 1),
+            mistakes={"it is taken in turn, not drawn" if back == 1 else
+                      "what came a short time ago is drawn again": 0.0},
+        )  # fmt: skip
+    for value in range(len(number)) if expected == 1 / len(number) else ():
+        is_value = values == value
+        row = is_value
+        for length in range(1, 10):
+            row, following = row[:-1], is_value[length:]
+            checks.share(int(following[row].sum()), int(row.sum()), expected,
+                         of=f"how often {of}, where {length} in a row are the same already",
+                         mistakes={"after some that are the same another is taken": 0.0}
+                         )  # fmt: skip
+            row = row & following
 
 
 def check_tens(labels):
@@ -534,7 +560,7 @@ def test_the_longer_segment_loses_tokens_until_both_fit(student):
         for first, second in SIZES:
             a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
             check_cut(student.truncate_pair(a, b, room, Rng(7)), a, b, room)
-    words = checks.rng(3).integers(1, 3, (2, 24)).tolist()
+    words = checks.rng(3).integers(0, 3, (2, 24)).tolist()
     for seed in range(20):
         out = checks.parts(student.truncate_pair(*words, 31, Rng(seed)), "A", "B")
         for segment, original, name in zip(out, words, "AB", strict=True):
@@ -578,15 +604,19 @@ def test_front_and_back_lose_tokens_as_a_coin_falls(student):
 
 
 def check_few_cuts(student):
-    """A single token, or one of each segment, is cut off at any end alike."""
-    for first, second, lost, calls in ((5, 2, (1, 0), 50), (3, 3, (0, 1), 50), (4, 4, (1, 1), 90)):
+    """A few tokens of each segment are cut off at any end alike, also if one alone is left."""
+    for first, second, lost, calls in (
+        (5, 2, (1, 0), 50), (3, 3, (0, 1), 50), (4, 4, (1, 1), 90), (2, 1, (1, 0), 50),
+        (1, 2, (0, 1), 50), (9, 3, (5, 0), 250),
+    ):  # fmt: skip
         a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
         room = first + second - sum(lost)
         fronts = [tuple(check_cut(student.truncate_pair(a, b, room, Rng(3000 + seed)), a, b, room))
                   for seed in range(calls)]  # fmt: skip
         ends = [*product(*(range(cut + 1) for cut in lost))]
         for end in ends:
-            checks.share(fronts.count(end), calls, 1 / len(ends),
+            ways = comb(lost[0], end[0]) * comb(lost[1], end[1])
+            checks.share(fronts.count(end), calls, ways / 2 ** sum(lost),
                          of=f"how often {first} and {second} tokens for a room of {room} lose "
                             f"{end[0]} and {end[1]} of them in front")  # fmt: skip
 
@@ -738,13 +768,13 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
         checks.same(out, ([], []), of=f"{a} and {b} cut to 0 tokens",
                     mistakes=lambda: {"room=0 is taken for no limit": (a, b)})  # fmt: skip
     for a, b in (([7], []), ([], [7]), ([], [])):
-        given = dict(seq_length=6, cls_id=101, sep_id=102, pad_id=0)
+        given = dict(seq_length=9, cls_id=101, sep_id=102, pad_id=0)
         rows = (
             [101, *a, 102, *b, 102],
             [0] * (len(a) + 2) + [1] * (len(b) + 1),
             [1] * (3 + len(a + b)),
         )
-        right = tuple(np.array([*row, 0, 0, 0][:6], np.int64) for row in rows)
+        right = tuple(np.array([*row, *[0] * 6][:9], np.int64) for row in rows)
         checks.same(student.frame_pair(a, b, **given), right,
                     of=f"the row of {a} and {b}", mistakes={
                         "an empty segment has its [SEP] too": (
@@ -791,33 +821,31 @@ def test_documents_segments_and_rows_of_any_size(student):
     # A document that is drawn in ten tries is the document itself once in 1,024 times.
     pairs = student.sentence_pairs(single, 0, Rng(65), target=1)
     read(pairs, Places(single), 0, 1)
-    pairs = student.sentence_pairs(single, 0, Rng(64), target=60, random_next=0.0)
-    parts = [len(pair[0]) for pair in pairs[:200]]
-    for part in range(10):
-        first, last = round(5.9 * part) + 1, round(5.9 * (part + 1))
-        checks.share(
-            sum(first <= size <= last for size in parts),
-            200,
-            (last - first + 1) / 59,
-            of=f"how often A has {first} to {last} of the 60 sentences of a chunk",
-            mistakes={"A never has so many": 0.0},
-        )
+    check_chunks_of_any_size(student)
     for seed, (sizes, target, longest) in enumerate(
         (
             ((300, 200), 2500, 30),
             ((900, 3), 1, 6),
-            ((3, 300), 4000, 40),
+            ((3, 300), 5500, 40),
             ((90, 2), 10**6, 100),
             ((1, 1), 5, 3),
             ((30, 4, 4), 64, 500),
             ((300, 40), 513, 25),
         )
     ):
-        documents = corpus(sizes, longest=longest, seed=70 + seed)
+        documents = corpus(sizes, longest=longest, seed=70 + seed, least=2**40)
         places = Places(documents)
         for index in range(len(sizes)):
             pairs = student.sentence_pairs(documents, index, Rng(80 + seed), target=target)
             read(pairs, places, index, target)
+    long, fronts = list(range(4000)), []
+    for seed in range(20):
+        left = student.truncate_pair(long, [], 1, Rng(600 + seed))
+        fronts.append(check_cut(left, long, [], 1)[0])
+    varies = np.mean((np.array(fronts) - 3999 / 2) ** 2) / (3999 / 4)
+    checks.that(varies < 3.9, "how many of 3,999 lost tokens are lost in front varies by "
+                f"{varies:.1f} times as much as coins do (variance)",
+                likely="a coin decides for several tokens: draw one anew for each")  # fmt: skip
     tokens = list(range(10**6, 10**6 + 9000))
     for a, b, room in (
         (3000, 3, 5),
@@ -849,10 +877,13 @@ def test_documents_segments_and_rows_of_any_size(student):
             (0, 2, 9),
             (2, 0, 1),
             (40, 50, 0),
+            *[(2, 2, 1)] * 8,
         ):
             for largest in (40_000, 2**40):
+                cls_id, sep_id, pad_id = specials = rng.choice([0, 1, 65_536, largest], 3).tolist()
                 ids = rng.integers(0, largest, a + b).tolist()
-                cls_id, sep_id, pad_id = rng.choice([0, 1, 65_536, largest], 3).tolist()
+                if a + b < 5:  # words with the ids of special tokens, first and last too
+                    ids = rng.choice(specials, a + b).tolist()
                 yield sweep.Case(
                     f"A of {a} and B of {b} tokens, ids up to {largest:,}",
                     (ids[:a], ids[a:]),
@@ -867,6 +898,33 @@ def test_documents_segments_and_rows_of_any_size(student):
     sweep.agrees(student.frame_pair, any_row, rows())
 
 
+def check_chunks_of_any_size(student):
+    """A ends anywhere in chunks of 4 to 30 sentences, whose labels are drawn, and the other
+    documents of the last one are drawn alike."""
+    rng, target = checks.rng(66), 30
+    own = [rng.integers(1, 2 * mean, 2700 // mean) for mean in (1, 2, 3, 4, 6)]
+    documents = made_of([1] * 3, [2] * 4, [1, 2], np.concatenate(own).tolist())
+    pairs = student.sentence_pairs(documents, 3, Rng(64), target=target, random_next=0.7)
+    found = read(pairs, Places(documents), 3, target)
+    for low, high in ((4, 5), (6, 8), (9, 12), (13, 20), (21, 30)):
+        whole = [pair for pair in found if low <= pair.chunk <= high]
+        of = f"a chunk of {low} to {high} sentences"
+        checks.share(sum(pair.label for pair in whole), len(whole), 0.7, of="how often the label "
+                     f"of {of} is 1, at random_next 0.7")  # fmt: skip
+        for third in range(3):
+            sizes = [[3 * k // (pair.chunk - 1) for k in range(pair.chunk - 1)] for pair in whole]
+            checks.share(
+                sum(3 * (pair.a - 1) // (pair.chunk - 1) == third for pair in whole),
+                len(whole),
+                float(np.mean([size.count(third) / len(size) for size in sizes])),
+                of=f"how often A ends in third {third + 1} of {of}",
+                mistakes={"A never has so many": 0.0},
+            )
+    others = [pair.document for pair in found if pair.label]
+    check_even({document: others.count(document) for document in (0, 1, 2)},
+               "how often a random B of the last document comes from document {}")  # fmt: skip
+
+
 def any_row(a, b, *, seq_length, cls_id, sep_id, pad_id):
     return tuple(framed(a, b, seq_length, cls_id, sep_id, pad_id))
 
@@ -879,11 +937,14 @@ def test_nothing_is_left_behind(student):
     twins = [documents[0], list(documents[0])]  # another index, the same sentences
     checks.leaves_no_trace(student.sentence_pairs, twins, 0, Rng(7), target=12)
     checks.leaves_no_trace(student.truncate_pair, list(range(30)), list(range(20)), 9, Rng(7))
+    checks.leaves_no_trace(student.truncate_pair, list(range(20)), list(range(20)), 9, Rng(7))
     checks.draws_from_its_generator(student.sentence_pairs, documents, 0, Rng(7), target=12)
-    call = student.sentence_pairs.trace(made_of([1] * 9, [1] * 4), 0, Rng(7), target=2)
-    checks.that(not call.shared, "sentence_pairs returns a list that stands in documents: whoever "
-                "writes to A or B changes the document",
-                likely="where A or B is one sentence, that is the document's own list: return a "
-                       "copy")  # fmt: skip
+    documents = made_of([1] * 9, [2] * 3, [3])
+    for index, target in product((0, 1, 2), (1, 2, 9)):
+        call = student.sentence_pairs.trace(documents, index, Rng(7), target=target)
+        checks.that(not call.shared, "sentence_pairs returns a list that stands in documents: "
+                    "whoever writes to A or B changes the document",
+                    likely="where A or B is one sentence, that is the document's own list: return "
+                           "a copy")  # fmt: skip
     checks.draws_from_its_generator(student.truncate_pair, list(range(30)), [1, 2], 9, Rng(7))
     checks.leaves_no_trace(student.frame_pair, [5, 6], [7], seq_length=9, **ids)

@@ -9,6 +9,7 @@ FIRST = "first = rng.integers(len(documents[other]))"
 LAST = "last = end_of_stretch(documents[other], first, target - len(a))"
 RANDOM = "pairs.append((a, joined(documents[other][first:last]), IS_RANDOM))"
 NEXT = "pairs.append((a, joined(sentences[middle:end]), IS_NEXT))"
+START = "pairs, start = [], 0"
 BACK = "start = middle  # the rest of the chunk was not used"
 COPIES = "a, b = list(a), list(b)"
 FITS = "while len(a) + len(b) > room:"
@@ -252,7 +253,7 @@ WRONG = {
     "a at most 20": (
         [("rng.integers(start + 1, end) if",
           "rng.integers(start + 1, min(end, start + 21)) if")],
-        "how often A has 1 to 6 of the 60 sentences of a chunk"),
+        "how often A ends in third 3 of a chunk of 21 to 30 sentences"),
     "another document is another object": (
         [
             ("            other = rng.integers(len(documents) - 1)\n"
@@ -431,4 +432,79 @@ WRONG = {
         ],
         "5 and 2 tokens for a room of 6",
     ),
+    "ids sorted": (
+        [("    return [token for sentence in sentences for token in sentence]",
+          "    return sorted(token for sentence in sentences for token in sentence)")],
+        None),
+    "ids made floats by an empty array": (
+        [("    return [token for sentence in sentences for token in sentence]",
+          "    return np.concatenate([[], *sentences]).tolist()")],
+        "among the ids and labels are floats"),
+    "labels as floats": (
+        [(RANDOM, RANDOM.replace("IS_RANDOM)", "1.0)")), (NEXT, NEXT.replace("IS_NEXT)", "0.0)"))],
+        "among the ids and labels are floats"),
+    "ids of 16 bits": (
+        [("    return [token for sentence in sentences for token in sentence]",
+          "    every = np.array([token for sentence in sentences for token in sentence])\n"
+          "    return every.astype(np.uint16).tolist()")],
+        None),
+    "A is at most half of a chunk of 5 to 20 sentences": (
+        [(MIDDLE, MIDDLE + "\n        if 5 <= end - start <= 20:\n"
+                  "            middle = start + rng.integers(1, (end - start) // 2 + 1)")],
+        "how often A ends in third"),
+    "a chunk of 8 sentences or more is always random": (
+        [(IF, IF.replace(":", " or random_next and end - start > 7:"))],
+        "how often the label of a chunk of 9 to 12 sentences is 1"),
+    "the last document never draws the first": (
+        [(OTHER, OTHER + "\n            if index == len(documents) - 1 > 1:\n"
+                 "                other = rng.integers(1, index)")],
+        "a random B of the last document comes from document 0: never"),
+    "no more than 5 random pairs in a row": (
+        [(IF, "row = sum(label for _, _, label in pairs[-5:])\n        "
+          + IF.replace("rng.random() < random_next",
+                       "(rng.random() < random_next and (random_next == 1 or row < 5))"))],
+        "4 in a row are the same already"),
+    "a place of two pairs ago is drawn again": (
+        [(START, "pairs, start, before = [], 0, []"),
+         (FIRST, FIRST + "\n            if before[-2:-1] == [(other, first)]:\n"
+                 "                " + FIRST + "\n            before.append((other, first))")],
+        "before it began (2 places before)"),
+    "256 coins used over and over": (
+        [(COPIES, COPIES + "\n    coins = rng.random(256)"),
+         (COIN, COIN.replace("rng.random()", "coins[(len(a) + len(b)) % 256]"))],
+        "draw one anew for each"),
+    "of two tokens that are left the last stays": (
+        [(COIN, COIN.replace("< 0.5", "< 0.5 or len(longer) == 2"))],
+        "how often 2 and 1 tokens for a room of 2"),
+    "ids of 0 lost in the cut": (
+        [("    return a, b\n", "    return [i for i in a if i], [i for i in b if i]\n")],
+        None),
+    "no [SEP] after an A that ends with it": (
+        [(TOKENS, "between = [sep_id] if a[-1:] != [sep_id] else []\n"
+                  "    tokens = [cls_id, *a, *between, *b, sep_id]"),
+         (TYPES, TYPES.replace("(len(a) + 2)", "(1 + len(a) + len(between))"))],
+        None),
+    "no [CLS] before an A that begins with it": (
+        [(TOKENS, "begin = [cls_id] if a[:1] != [cls_id] else []\n"
+                  "    tokens = [*begin, *a, sep_id, *b, sep_id]"),
+         (TYPES, TYPES.replace("(len(a) + 2)", "(1 + len(a) + len(begin))"))],
+        None),
+    "a random B may be the only sentence of its document": (
+        [(RANDOM, "b = joined(documents[other][first:last])\n            "
+                  "b = documents[other][0] if len(documents[other]) == 1 else b\n            "
+                  "pairs.append((a, b, IS_RANDOM))")],
+        "returns a list that stands in documents"),
+    "a chunk of one sentence is the document's own list": (
+        [("a = joined(sentences[start:middle])",
+          "a = joined(sentences[start:middle]) if end - start > 1 else sentences[start]")],
+        "returns a list that stands in documents"),
+    "A and B that are one list are cut as one": (
+        [(COPIES, "if a is b:\n        return a[: room // 2], b[: room // 2]\n    " + COPIES)],
+        "equal ones are one object"),
+    "random_next above 0.6 is 1": (
+        [(IF, IF.replace("random_next:", "(random_next if random_next < 0.6 else 1):"))],
+        "is 1, at random_next 0.7"),
+    "the target is 4,096 at most": (
+        [(END, "end = end_of_stretch(sentences, start, min(target, 4096))")],
+        None),
 }  # fmt: skip

@@ -287,9 +287,11 @@ def test_gradients_and_probabilities_keep_every_scale(student):
     rng = checks.rng(3)
     probs, dout = softmax(rng.normal(size=(3, 5)), -1), rng.normal(size=(3, 5))
     probs[0] = 0.0, 0.0, 1.0, 0.0, 0.0
-    for scale in (2.0**-60, 2.0**60):
-        dx = student.softmax_backward(scale * dout, probs)
-        checks.same(dx / scale, softmax_back(dout, probs, -1),
+    for scale, dtype in ((2.0**-60, np.float64), (2.0**60, np.float64), (2.0**-100, np.float32),
+                         (2.0**100, np.float32)):  # fmt: skip
+        given, shares, scale = dout.astype(dtype), probs.astype(dtype), dtype(scale)
+        dx = student.softmax_backward(scale * given, shares)
+        checks.same(dx / scale, softmax_back(given, shares, -1),
                     of=f"the gradient for dout times {scale:.0e}, divided by that",
                     mistakes={"tiny gradients are set to 0, or large ones are cut": (
                         lambda out: bool(np.abs(out).max() < 1e-3))})  # fmt: skip
@@ -306,7 +308,7 @@ def test_gradients_and_probabilities_keep_every_scale(student):
             likely="something is added after the product with the probabilities",
         )
     # What is tiny learns too: beside its probability, its gradient is as large as any other.
-    probs = softmax(np.array([[0.0, -40.0, -200.0, 1.0], [0.0, -18.0, -19.0, -20.0]]), -1)
+    probs = softmax(np.array([[0.0, -40.0, -600.0, 1.0], [0.0, -18.0, -19.0, -20.0]]), -1)
     dout = rng.normal(size=(2, 4))
     checks.same(student.softmax_backward(dout, probs) / probs,
                 softmax_back(dout, probs, -1) / probs,
@@ -315,18 +317,26 @@ def test_gradients_and_probabilities_keep_every_scale(student):
                         lambda out: out[1, 0] == 0),
                     "where a probability is tiny, the gradient is set to 0": (
                         lambda out: bool((out == 0).any()))})  # fmt: skip
+    for shape, axis in (((2, 3, 40, 5), 2), ((4003,), 0)):
+        probs, dout = softmax(rng.normal(size=shape), axis), rng.normal(size=shape)
+        checks.same(student.softmax_backward(dout, probs, axis) / probs,
+                    softmax_back(dout, probs, axis) / probs,
+                    of=f"the gradient of shape {shape}, divided by the probabilities")  # fmt: skip
     for dtype, low, power, near in ((np.float64, -200, 280, 1e-9), (np.float32, -20, 28, 1e-5)):
         x = np.array([[0.0, low]], dtype)
         checks.same(student.softmax_forward(x).astype(float) * 2.0**power,
                     softmax(x.astype(float), -1) * 2.0**power,
                     of=f"the probabilities of 0 and {low} in {dtype.__name__}, times 2 to the "
                        f"{power}", tolerance=near)  # fmt: skip
-    x = rng.normal(size=(2, 3000))
-    checks.same(student.softmax_forward(x) * 2**12, softmax(x, -1) * 2**12,
-                of="the probabilities of 3,000 scores, times 2 to the 12",
-                mistakes={"float32 inside: keep the type of x": (
-                    lambda out: 1e-9 < np.abs(out / softmax(x, -1) / 2**12 - 1).max() < 1e-5)}
-                )  # fmt: skip
+    for shape, dtype in (((2, 3000), np.float64), ((2, 3000), np.float32),
+                         ((20_011,), np.float32)):  # fmt: skip
+        x = rng.normal(size=shape).astype(dtype)
+        right = softmax(x.astype(float), -1).astype(dtype) * 2**12
+        checks.same(student.softmax_forward(x) * 2**12, right,
+                    of=f"the probabilities of {shape[-1]:,} scores, times 2 to the 12",
+                    mistakes={"float32 inside: keep the type of x": (
+                        lambda out, right=right: 1e-9 < np.abs(out / right - 1).max() < 1e-5)}
+                    )  # fmt: skip
     for shape in ((3, 1), (1, 1, 4), (0, 3), (2, 0, 5)):
         x = np.zeros(shape, np.float32)
         right = np.ones_like(x)
@@ -337,16 +347,17 @@ def test_gradients_and_probabilities_keep_every_scale(student):
 def test_arrays_of_any_shape_and_size(student):
     draw = sweep.Draw(11)
     shapes = [draw.shape(axes) for axes in (1, 2, 3, 4, 5, 6, 7, 8) for _ in range(2)]
-    shapes += [*sweep.long_axes((2, 1, 2)), (1, 1)]
+    shapes += [*sweep.long_axes((2, 1, 2)), (1, 1), (17, 33, 3)]
 
     def cases(*, backward):
         for shape in shapes:
             axis = int(draw.rng.integers(-len(shape), len(shape)))
             for dtype in (np.float64, np.float32)[: 2 if np.prod(shape) < 5000 else 1]:
-                x = draw.floats(*shape, dtype=dtype, largest=1e30)
+                x = draw.floats(*shape, dtype=dtype, largest=1e30 if dtype == np.float32 else 1e300)
                 given, rounding = (x,), 0.0
                 if backward:
-                    size = 10.0 ** draw.rng.integers(-25, 25 if dtype == np.float32 else 150)
+                    low, high = (-30, 36) if dtype == np.float32 else (-250, 290)
+                    size = 10.0 ** draw.rng.integers(low, high)
                     given = (draw.rng.normal(size=shape) * size).astype(dtype), softmax(x, axis)
                     rounding = size * (1e-2 if dtype == np.float32 else 1e-6)  # where p is 0 or 1
                 by_place = dtype == np.float32
@@ -358,11 +369,12 @@ def test_arrays_of_any_shape_and_size(student):
                     {} if by_place else {"axis": axis},
                     rounding,
                 )
+                axis -= len(shape) if axis >= 0 else -len(shape)  # the same, by its other name
 
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()
-    for spread in (30, 330):
+    for spread in (30, 350):
         x = np.linspace(-spread, spread, 41).reshape(1, -1) * np.ones((2, 1))
         sweep.same_each(
             student.softmax_forward(x),
@@ -371,7 +383,8 @@ def test_arrays_of_any_shape_and_size(student):
         )
     sweep.agrees(student.softmax_backward, softmax_back, cases(backward=True))
     shapes_and_axes = [((2, 3), 1), ((3, 2, 4), 0), ((4, 1, 3), -1), ((5,), 0), ((3, 3, 2), 1),
-                       ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2)]  # fmt: skip
+                       ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2),
+                       ((2, 0, 3, 2), -1)]  # fmt: skip
     far, gradients = [], []
     for dtype in (np.float64, np.float32):
         for shape, axis in shapes_and_axes:
@@ -400,6 +413,19 @@ def test_nothing_is_left_behind(student):
         checks.same(student.softmax_backward(dout, probs, axis), softmax_back(dout, probs, axis),
                     of=f"the gradient along axis {axis}, after that along the other",
                     mistakes={kept: softmax_back(dout, probs, other[axis])})  # fmt: skip
+    # What is kept must go by every number: these have the same sum, or the same ends.
+    kept = "a result is kept, and found again by less than every number"
+    scores = checks.rng(5).normal(size=1500)
+    changed = scores.copy()
+    changed[750] += 1
+    for given in (scores, scores[::-1], changed):
+        probs = softmax(given, 0)
+        checks.same(student.softmax_forward(given), probs,
+                    of="the probabilities after a call with numbers that are alike",
+                    mistakes={kept: softmax(scores, 0)})  # fmt: skip
+        checks.same(student.softmax_backward(scores, probs), softmax_back(scores, probs, 0),
+                    of="the gradient after a call with numbers that are alike",
+                    mistakes={kept: softmax_back(scores, softmax(scores, 0), 0)})  # fmt: skip
     # In memory these arrays are alike: their shape says which numbers are a row along axis 1. The
     # rows of the probabilities sum to 1 in all three.
     kept, one = "a result is kept, and found again without the shape", 0.1 + 0.3 * rng.random()
@@ -422,7 +448,8 @@ def test_nothing_is_left_behind(student):
 def test_a_large_array_takes_no_longer_than_a_loop(student):
     rng = checks.rng(3)
     x = rng.normal(size=(20, 400))
-    for given, axis in ((x, -1), (x.T, 0)):
+    inner = x.reshape(4, 400, 5).astype(np.float32)
+    for given, axis in ((x, -1), (x.T, 0), (inner, 1)):
         ran = student.softmax_forward.lines_run(given, axis=axis)
         checks.that(ran < x.size, f"softmax_forward runs {ran} lines of Python for {x.size} "
                     f"numbers, along axis {axis}",

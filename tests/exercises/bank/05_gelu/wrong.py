@@ -191,4 +191,27 @@ WRONG = {
         [(BACK, "slope = np.where(np.abs(x) > 6.4, x > 0, slope).astype(x.dtype)\n    " + BACK)],
         "the tails are cut off",
     ),
+    "seven digits in large arrays": (
+        [("    erf = np.vectorize",
+          "    dtype = x.dtype\n"
+          "    if x.size > 30_000:\n"
+          "        x = x.astype(np.float32).astype(dtype)\n"
+          "    erf = np.vectorize")],
+        "the result of 70001 numbers"),
+    "half precision in float32 of more than 1,000 numbers": (
+        [(CDF, "if x.dtype == np.float32 and x.size > 1000:\n"
+               "        return (0.5 * (1 + erf(x / math.sqrt(2)))).astype(np.float16).astype("
+               "np.float32)\n    " + CDF)],
+        "3001 numbers"),
+    "the tanh form is x / 2 near 0": (
+        [(TANH, "return np.where(abs(x) < 1e-7, 0.5 * x, 0.5 * x * (1 + np.tanh(inner(x)))).astype("
+                "x.dtype)")],
+        None),
+    "a dout below 1e-30 is 0": (
+        [(BACK, "return np.where(abs(dout) < 1e-30, x.dtype.type(0), dout * slope)")], None),
+    "slopes kept by the text of an array": (
+        [("SCALE, CUBIC =", "KEPT = {}\nSCALE, CUBIC ="),
+         (BACK, "slope = KEPT.setdefault((str(x), x.shape, x.dtype, approximation), slope)\n    "
+          + BACK)],
+        "found again by less than every number"),
 }  # fmt: skip

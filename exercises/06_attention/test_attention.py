@@ -171,8 +171,9 @@ def limit_mistakes(query, key, value, mask, limit, name):
 
 @pytest.mark.hint(2)
 def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
-    for scale in (1e-3, 30.0, 1e3, 1e5, 1e12):
-        query, key, value, _, mask = inputs((3, 2, 4, 5, 3), scale=scale)
+    for scale, dtype in ((1e-3, np.float64), (30.0, np.float64), (1e3, np.float64),
+                         (1e5, np.float64), (1e12, np.float64), (1e12, np.float32)):  # fmt: skip
+        query, key, value, _, mask = inputs((3, 2, 4, 5, 3), scale=scale, dtype=dtype)
         # The second time, all scores are negative.
         for q, k in ((query, key), (-np.abs(query), np.abs(key))):
             check_scores(student, q, k, value, None, scale)
@@ -237,29 +238,33 @@ def check_finite(found, *right, names=("context", "probs")):
 
 @pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
-    for scale, dtype in ((1.0, np.float64), (1.0, np.float32), (1e5, np.float64),
-                         (1e12, np.float64)):  # fmt: skip
+    for scale, dtype, empty in ((1.0, np.float64, 0), (1.0, np.float32, 1), (1e5, np.float64, 2),
+                                (1e12, np.float64, 1)):  # fmt: skip
         query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3), scale=scale, dtype=dtype)
-        mask[1] = 0
+        mask[empty] = 0
         if scale > 1:  # all scores are negative
             query, key = -np.abs(query), np.abs(key)
         out = checks.parts(student.attention_forward(query, key, value, mask), "context", "probs")
         right = reference(query, key, value, mask)
-        others = [0, 2]
+        others = [number for number in range(3) if number != empty]
         given = query[others], key[others], value[others], mask[others]
         limit, name = (1e4, "10,000") if scale < 1e6 else (1e9, "1e9")
         check(tuple(part[others] for part in out), tuple(part[others] for part in right),
               mask_mistakes(*given) if scale == 1 else limit_mistakes(*given, limit, name),
               of=f" of the sentences that have tokens, beside one of padding, {dtype.__name__}, "
                  f"scores near {scale:g}")  # fmt: skip
-        check_finite(tuple(part[1] for part in out), right[0][1], right[1][1])
+        check_finite(tuple(part[empty] for part in out), right[0][empty], right[1][empty])
         if scale == 1:
             check_backward_beside_padding(student, (dcontext, query, key, value, out[1]), others)
     # Nothing but padding, in all sentences or in the only one.
     for sizes in ((3, 2, 4, 4, 3), (1, 2, 3, 5, 4)):
         query, key, value, dcontext, mask = inputs(sizes)
         given = query, key, value, np.zeros_like(mask)
-        out = checks.parts(student.attention_forward(*given), "context", "probs")
+        call = student.attention_forward.trace(*given)
+        changed = checks.difference(call.inputs[0], given, "the arguments", 0.0)
+        checks.that(not changed, "attention_forward changed its input in place, where all is "
+                    f"padding: {changed}", likely=checks.IN_PLACE)  # fmt: skip
+        out = checks.parts(call.value, "context", "probs")
         check_finite(out, *reference(*given))
         given = dcontext, query, key, value, out[1]
         found = checks.parts(student.attention_backward(*given), *GRADIENTS)
@@ -358,6 +363,13 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
                     of=names[i],
                     mistakes=lambda: {name: wrong[i] for name, wrong in mistakes.items()},
                 )
+    # Queries, keys and values may be the same: each has a gradient of its own.
+    dcontext, alike = inputs((2, 2, 4, 4, 3))[:2]
+    probs = reference(alike, alike, alike)[1]
+    out = student.attention_backward(dcontext, alike, alike, value=alike, probs=probs)
+    right = backward(dcontext, alike, alike, alike, probs)
+    for mine, gradient, name in zip(checks.parts(out, *names), right, names, strict=True):
+        checks.same(mine, gradient, of=f"{name} where query, key and value are the same")
     # The example of the page: its second mask.
     query, key, value = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]],
                                   [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]],
@@ -414,7 +426,7 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
         shown = checks.parts(student.attention_forward(*given), "context", "probs")
         check(shown, reference(*given), mask_mistakes(*given), of=f", for a mask of {integer}")
     many = inputs((1, 1, 2, 300, 3))[:3]
-    for tokens in (130, 256):  # more than the widest numbers of 8 bits can count
+    for tokens in (44, 130, 256):  # 256 or more of one kind are more than 8 bits can count
         for integer in (np.int8, np.uint8):
             mask_of_8_bits = (np.arange(300)[None] < tokens).astype(integer)
             shown = checks.parts(student.attention_forward(*many, mask_of_8_bits), "context",
@@ -487,46 +499,49 @@ def test_the_backward_goes_by_what_it_is_given(student):
                     mistakes={says: wrong[i] for says, wrong in named.items()})  # fmt: skip
 
 
+INTEGERS = ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
+
+
 def test_arrays_of_any_shape_and_size(student):
     draw = sweep.Draw(11)
     sizes = [draw.shape(5) for _ in range(24)]
-    sizes += [*sweep.long_axes((2, 1, 2, 3, 2), length=1_201)]
+    sizes += [*sweep.long_axes((2, 1, 2, 3, 2), length=1_201), (1, 1, 2, 700, 2), (1, 2, 12, 12, 3)]
 
     def cases(*, is_backward):
         for number, size in enumerate(sizes):
             batch, heads, queries, keys, head_dim = size
-            dtype = np.float32 if number % 4 == 1 and max(size) < 100 else np.float64
-            scale = 10.0 ** (draw.rng.integers(-6, 4) if dtype == np.float64 else 0)
-            query = draw.rng.normal(size=(batch, heads, queries, head_dim)) * scale
+            dtype = np.float32 if number % 4 in (1, 2) else np.float64
+            is_long = number > 23  # there all keys and scores shall count
+            is_any = dtype == np.float64 and not is_long
+            query = draw.rng.normal(size=(batch, heads, queries, head_dim))
+            query *= 10.0 ** (draw.rng.integers(-6, 4) if is_any else 0)
             key, value = (
                 draw.floats(batch, heads, keys, head_dim, largest=most) for most in (100, 1e15)
             )
-            mask = (
-                None
-                if number % 5 == 0
-                else draw.mask(
-                    batch,
-                    keys,
-                    dtype=draw.rng.choice(
-                        ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
-                    ),
-                )
-            )
+            if is_long:
+                key, value = draw.rng.normal(size=(2, *key.shape))
+            mask = None
+            if number % 7 > 1:
+                mask = draw.mask(batch, keys, dtype=draw.rng.choice(INTEGERS))
+                if is_long:
+                    mask[:, number % keys], mask[::2, (number + 1) % keys] = 1, 0
             given = tuple(a.astype(dtype) for a in (query, key, value))
             of = f"{np.dtype(dtype)}, sizes {size}" + (
                 "" if mask is None else f", {mask.dtype} mask"
             )
             if is_backward:
                 # Some queries see one key alone, others of the same head several, or all alike.
-                spread = [draw.rng.choice([0, 1, 400], (batch, heads, queries, 1)), 1, 1]
+                most = 1 if is_long else 400 if dtype == np.float64 else 40
+                spread = [draw.rng.choice([0, 1, most], (batch, heads, queries, 1)), 1, 1]
                 given = tuple((draw.rng.normal(size=a.shape) * times).astype(dtype)
                               for a, times in zip(given, spread, strict=True))  # fmt: skip
                 size = 10.0 ** draw.rng.integers(-20, 100 if dtype == np.float64 else 15)
                 dcontext = (draw.rng.normal(size=query.shape) * size).astype(dtype)
                 yield sweep.Case(of, (dcontext, *given, attend(*given, mask)[1]), magnitude=size)
             else:
-                by_name = {"attention_mask": mask} if number % 2 else {}
-                yield sweep.Case(of, given if mask is None or by_name else (*given, mask), by_name)
+                by_name = {"value": given[2], "attention_mask": mask} if number % 2 else {}
+                given = given[:2] if by_name else given if mask is None else (*given, mask)
+                yield sweep.Case(of, given, by_name)
 
     def attended(query, key, value, attention_mask=None):
         return attend(query, key, value, attention_mask)
@@ -560,10 +575,12 @@ def test_nothing_is_left_behind(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     checks.leaves_no_trace(student.attention_forward, query, key, value)
     checks.leaves_no_trace(student.attention_forward, query, key, value, mask)
-    only_padding = np.where(np.arange(3)[:, None] == 1, 0, mask)  # in the second sentence
+    only_padding = np.where(np.arange(3)[:, None] > 0, 0, mask)  # in two sentences
     checks.leaves_no_trace(student.attention_forward, query, key, value, only_padding)
-    probs = reference(query, key, value, mask)[1]
-    checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, probs)
+    alike = inputs((2, 1, 3, 3, 4))[0]  # equal arguments may be one object
+    checks.leaves_no_trace(student.attention_forward, alike, alike, alike)
+    probs = reference(query, query, query, mask)[1]
+    checks.leaves_no_trace(student.attention_backward, dcontext, query, query, query, probs)
     # In memory, three of the masks are alike, and so are the other two: not in what they say.
     six, eight = np.array([1, 1, 0, 1, 0, 1]), np.array([[1, 0, 0, 0, 0, 0, 0, 0]], np.int8)
     for mask in (six.reshape(2, 3), six.reshape(3, 2), six[:, None], eight, eight.view(np.int64)):

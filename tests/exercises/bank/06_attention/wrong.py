@@ -191,15 +191,15 @@ WRONG = {
     "keys 1024": (
         [("    probs = np.exp(scores -",
           "    scores[..., 1024:] = np.finfo(scores.dtype).min\n    probs = np.exp(scores -")],
-        "context for float64, sizes (2, 1, 2, 1201, 2), uint8 mask"),
+        "context for float64, sizes (2, 1, 2, 1201, 2), uint64 mask"),
     "scale at least 2": (
         [("scores = query @ key.mT / math.sqrt(query.shape[-1])",
           "scores = query @ key.mT / math.sqrt(max(2, query.shape[-1]))")],
-        "context for float32, sizes (4, 5, 1, 3, 1), uint8 mask"),
+        "context for float32, sizes (4, 5, 1, 3, 1): 1 of 20"),
     "value clip": (
         [("    return probs @ value, probs",
           "    return probs @ np.clip(value, -1e5, 1e5), probs")],
-        "context for float64, sizes (3, 9, 3, 1, 3), uint8 mask"),
+        "context for float32, sizes (4, 5, 1, 3, 1): 1 of 20"),
     "drop small probabilities": (
         [("    dprobs = dcontext @ value.mT",
           "    probs = np.where(probs < 1e-7, 0, probs)\n    dprobs = dcontext @ value.mT")],
@@ -376,5 +376,70 @@ WRONG = {
     "padding is a million below the lowest score": (
         [("np.finfo(scores.dtype).min", "scores.min() - 1e6")],
         "what lies below them is rounded away",
+    ),
+    "float64 for a float32 head that is alone": (
+        [(GRADIENTS, "if query.shape[1] == 1:\n        dvalue = dvalue.astype(np.float64)\n    "
+          + GRADIENTS)],
+        "expected numbers of type float32, got float64",
+    ),
+    "the gradient of a single float32 head is halved": (
+        [(SCALE_BACK, SCALE_BACK + "\n    if query.dtype == np.float32 and query.shape[1] == 1:\n"
+          "        dscores /= 2")],
+        "dquery for float32",
+    ),
+    "head_dim 64 at most in the backward": (
+        [(SCALE_BACK, "dscores /= math.sqrt(min(query.shape[-1], 64))")],
+        "sizes (2, 1, 2, 3, 1201)",
+    ),
+    "float32 scores are cut at 100,000": (
+        [(SCALE, SCALE.split("  #")[0] + "\n    if scores.dtype == np.float32:\n"
+          "        scores = np.clip(scores, -1e5, 1e5)")],
+        "for scores near 1e+12",
+    ),
+    "512 keys where there is no mask": (
+        [(SCALE, SCALE.split("  #")[0] + "\n    if attention_mask is None:\n"
+          "        scores[..., 512:] = np.finfo(scores.dtype).min")],
+        "sizes (1, 1, 2, 700, 2)",
+    ),
+    "no token sees a later one where there are ten": (
+        [(SCALE, SCALE.split("  #")[0] + "\n    if scores.shape[2] == scores.shape[3] > 9:\n"
+          "        scores = np.where(np.tri(scores.shape[3]) > 0, scores, -1e30)")],
+        "sizes (1, 2, 12, 12, 3)",
+    ),
+    "the values have another name": (
+        [("    value: Keys,\n    attention_mask", "    values: Keys,\n    attention_mask"),
+         (RETURN, RETURN.replace("value", "values"))],
+        "unexpected keyword argument 'value'",
+    ),
+    "the probabilities have another name": (
+        [("value: Keys, probs: Probs\n", "value: Keys, weights: Probs\n"),
+         (DVALUE, f"probs = weights\n    {DVALUE}")],
+        "unexpected keyword argument 'probs'",
+    ),
+    "a batch of padding gets a token in the mask itself": (
+        [(IF, "if attention_mask is not None and not attention_mask.any():\n"
+          f"        attention_mask[:, 0] = 1\n    {IF}")],
+        "changed its input in place, where all is padding",
+    ),
+    "a last sentence of padding gets tokens in the mask itself": (
+        [(IF, "if attention_mask is not None and not attention_mask[-1].any():\n"
+          f"        attention_mask[-1] = 1\n    {IF}")],
+        "changed its input in place",
+    ),
+    "keys that are the queries collect both gradients": (
+        [(GRADIENTS, "if query.shape == key.shape and np.array_equal(query, key):\n"
+          "        both = dscores @ key + dscores.mT @ query\n"
+          f"        return both, both, dvalue\n    {GRADIENTS}")],
+        "where query, key and value are the same",
+    ),
+    "the object of queries and keys collects both gradients": (
+        [(GRADIENTS, "if query is key:\n        both = dscores @ key + dscores.mT @ query\n"
+          f"        return both, both, dvalue\n    {GRADIENTS}")],
+        None,
+    ),
+    "beside a first sentence of padding the last one's scores are doubled": (
+        [(IF, "if attention_mask is not None and not attention_mask[0].any():\n"
+          f"        scores[-1] *= 2\n    {IF}")],
+        "beside one of padding",
     ),
 }  # fmt: skip

@@ -90,7 +90,7 @@ def test_each_head_gets_a_stretch_of_every_vector(student):
     for heads in (1, 2, 3, 4, 6, 12):
         x = inputs((2, 5, 12, heads))[0]
         checks.same(
-            student.split_heads(x, heads),
+            student.split_heads(x=x, heads=heads),
             attention.split_heads(x, heads),
             of=f"{heads} heads of {x.shape}",
             mistakes=lambda: cut_wrongly(x, heads),
@@ -204,13 +204,17 @@ def test_the_numbers_of_the_page_come_out(student):
     dout = np.zeros((1, 2, 4))
     dout[0, 0, 0] = 1
     out = student.multi_head_backward(dout, x, weights, 2)
+    dx, dweights = checks.parts(out, "dx", "dweights")
     checks.same(
-        checks.parts(out, "dx", "dweights")[0],
+        dx,
         np.array([[[0, 0, -0.1564, 0.9826], [0, 0, 0, 0.1738]]]),
         of="dx",
         mistakes=lambda: dx_mistakes(dout, x, weights, 2, None),
         tolerance=1e-4,
     )
+    checks.same(dweights, run_back(dout, x, weights, 2, None)[1], of="dweights",
+                mistakes={"weights that are equal, or symmetric, have gradients of their own": (
+                    lambda out: True)})  # fmt: skip
 
 
 @pytest.mark.hint(3)
@@ -232,15 +236,15 @@ def test_the_layer_projects_attends_merges_and_projects(student):
 def test_large_scores_and_sentences_of_padding_give_finite_results(student):
     # Scores of about 100,000 of either sign, or all about -125,000; also where padding is what the
     # queries match best, by more than that.
-    for dtype, scale, louder, below in (
-        (np.float64, 1, 1, 0),
-        (np.float64, 200, 1, 0),
-        (np.float64, 200, 3, 0),
-        (np.float64, 1, 1, 250),
-        (np.float32, 1, 1, 0),
+    for dtype, scale, louder, below, empty in (
+        (np.float64, 1, 1, 0, [2]),
+        (np.float64, 200, 1, 0, [2]),
+        (np.float64, 200, 3, 0, [0]),
+        (np.float64, 1, 1, 250, [0, 1]),
+        (np.float32, 1, 1, 0, [1]),
     ):
         x, weights, dout, mask = inputs((3, 5, 12, 3), dtype=dtype)
-        mask[2] = 0  # nothing but padding
+        mask[empty] = 0  # nothing but padding
         read = mask.any(1)
         tolerance = 1e-4 if dtype == np.float32 else 1e-6
         apart = {"query.bias": weights["query.bias"] + below,
@@ -282,7 +286,29 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
                     tolerance=tolerance)  # fmt: skip
     check_batches_of_padding(student)
     check_equal_large_scores(student)
+    check_whole_numbers(student)
     check_near_the_limits_of_exp(student)
+
+
+def check_whole_numbers(student):
+    """Scores near 100,000 that are whole numbers or halves: float32 rounds none of them."""
+    rng = checks.rng(3)
+    for dtype, is_masked in itertools.product((np.float32, np.float64), (False, True)):
+        x, weights, dout, mask = inputs((3, 5, 8, 2))
+        x = rng.integers(-90, 91, x.shape).astype(dtype)
+        weights = {name: rng.integers(-4, 5, w.shape).astype(dtype) for name, w in weights.items()}
+        given = x, weights, 2, mask if is_masked else None
+        of = f"{dtype.__name__} scores near 100,000"
+        largest = {"large scores are cut: subtract the largest of each row": lambda out: True}
+        checks.same(student.multi_head_forward(*given), run(*given)[0], tolerance=1e-3,
+                    of=f"the result for {of}", mistakes=largest)  # fmt: skip
+        dout = dout.astype(dtype)
+        found = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+        checks.that(type(found[1]) is dict, "dweights: expected a dict of the eight gradients")
+        right = run_back(dout, *given)
+        for name in ("value.bias", "value.weight", "output.weight"):
+            checks.same(found[1].get(name), right[1][name], of=f"dweights[{name!r}] for {of}",
+                        tolerance=1e-4, magnitude=1.0, mistakes=largest)  # fmt: skip
 
 
 def check_equal_large_scores(student):
@@ -339,7 +365,7 @@ def check_near_the_limits_of_exp(student):
 
 def check_batches_of_padding(student):
     """A batch that holds nothing but padding gives results of every name, shape and type."""
-    for batch, dtype in ((1, np.float64), (3, np.float32)):
+    for batch, dtype in ((1, np.float64), (2, np.float64), (3, np.float32)):
         x, weights, dout, mask = inputs((batch, 4, 6, 2), dtype=dtype)
         given = x, weights, 2, 0 * mask
         out = student.multi_head_forward(*given)
@@ -458,12 +484,12 @@ def test_every_weight_and_bias_has_its_gradient(student):
 
 
 def test_float32_float64_and_arrays_with_gaps_are_fine(student):
-    for dtype in (np.float32, np.float64):
-        x, weights, dout, mask = inputs((2, 4, 12, 3), dtype=dtype)
+    for dtype, sizes in itertools.product((np.float32, np.float64), ((2, 4, 12, 3), (1, 5, 20, 1))):
+        x, weights, dout, mask = inputs(sizes, dtype=dtype)
         mistakes = {"the result is always float64": (
             lambda out, dtype=dtype: out.dtype == np.float64 != dtype)}  # fmt: skip
         for gaps in (np.s_[...], np.s_[..., ::-1]):
-            given = x[gaps], weights, 3, mask.astype(np.int32)
+            given = x[gaps], weights, sizes[3], mask.astype(np.int32)
             checks.same(
                 student.multi_head_forward(*given),
                 run(*given)[0],
@@ -477,7 +503,7 @@ def test_float32_float64_and_arrays_with_gaps_are_fine(student):
                         mistakes=lambda: mistakes | dx_mistakes(dout, *given))  # fmt: skip
             checks.same(dweights, right[1], of=f"the {dtype.__name__} dweights",
                         tolerance=tolerance)  # fmt: skip
-        out = student.multi_head_backward(0 * dout, x, weights, 3, mask)
+        out = student.multi_head_backward(0 * dout, x, weights, sizes[3], mask)
         none = {name: 0 * weight for name, weight in weights.items()}
         checks.same(checks.parts(out, "dx", "dweights"), (0 * x, none),
                     of=f"(dx, dweights) for a {dtype.__name__} dout of zeros")  # fmt: skip
@@ -545,14 +571,16 @@ def test_arrays_of_any_shape_and_size(student):
     draw = sweep.Draw(11)
     sizes = [
         (batch, seq, heads * head_dim, heads)
-        for batch, seq, heads, head_dim in (draw.shape(4) for _ in range(16))
+        for batch, seq, heads, head_dim in (draw.shape(4) for _ in range(32))
     ]
-    layers = [*sizes, (300, 2, 4, 2), (2, 1_100, 4, 2), (2, 3, 160, 40), (2, 3, 150, 2)]
+    # For odd numbers there is a mask.
+    layers = [*sizes[:16], (300, 2, 4, 2), (300, 2, 4, 2), (1, 600, 4, 2), (1, 1_100, 2, 1),
+              (2, 2, 266, 2), (1, 2, 256, 128)]  # fmt: skip
     parts = [*sizes, (4_001, 2, 4, 2), (2, 4_001, 4, 2), (2, 3, 4_002, 2), (1, 2, 4_001, 4_001)]
 
     def cut():
-        for size in parts:
-            x = draw.floats(*size[:3], dtype=draw.rng.choice(["float32", "float64"]))
+        for size, dtype in itertools.product(parts, ("float32", "float64")):
+            x = draw.floats(*size[:3], dtype=dtype)
             yield sweep.Case(f"{x.dtype}{list(x.shape)}, {size[3]} heads", (x, size[3]))
 
     sweep.agrees(student.split_heads, attention.split_heads, cut())
@@ -561,49 +589,50 @@ def test_arrays_of_any_shape_and_size(student):
         attention.merge_heads,
         (sweep.Case(case.of, (attention.split_heads(*case.args),)) for case in cut()),
     )
+    integers = ["int64", "uint8", "uint32", "int16", "int32", "uint16", "uint64", "int8"]
 
     def cases(*, is_backward):
         for number, (batch, seq, hidden, heads) in enumerate(layers):
+            dtype = np.dtype("float32" if number % 4 in (1, 2) else "float64")
             x, weights, dout, _ = inputs((batch, seq, hidden, heads), seed=20 + number)
-            weights = {name: w / math.sqrt(hidden) for name, w in weights.items()}
-            if not is_backward:  # there large values would cancel
+            weights = {name: (w / math.sqrt(hidden)).astype(dtype) for name, w in weights.items()}
+            if not is_backward and number < 16 and number % 3:  # there large values would cancel
                 for name in ("value.bias", "output.bias"):
-                    weights[name] *= 10.0 ** draw.rng.integers(0, 7)
-            mask = (
-                None
-                if number % 4 == 0
-                else draw.mask(
-                    batch, seq, dtype=draw.rng.choice(["int64", "int32", "int8", "uint8"])
-                )
-            )
-            given = (
-                x * 10.0 ** draw.rng.integers(-3, 2, endpoint=True) if number < 16 else x,
-                weights,
-                heads,
-            )
-            if mask is not None:
-                given = *given, mask
-            of = f"(batch, seq, hidden) {x.shape}, {heads} heads"
-            if mask is None:  # a vector of zeros is a token like any other
-                given[0][:, -1] = 0
-            scale = 10.0 ** draw.rng.integers(-20, 100)
+                    weights[name] *= dtype.type(10.0 ** draw.rng.integers(0, 7))
+            if number < 16:
+                x *= 10.0 ** draw.rng.integers(-3, 2 if dtype == "float64" else 1)
+            options = {}
+            if number % 2:
+                mask = draw.rng.random((batch, seq)) < 0.6
+                mask[:, number % seq] = True
+                options = {"attention_mask": mask.astype(integers[number // 2 % 8])}
+            else:  # a vector of zeros is a token like any other
+                x[:, -1] = 0
+            given = x.astype(dtype), weights, heads
+            if number % 4 == 3:
+                options["heads"], given = heads, given[:2]
+            of = f"{dtype} (batch, seq, hidden) {x.shape}, {heads} heads"
             if is_backward:
-                yield sweep.Case(of, (scale * dout, *given), magnitude=1e-5 * scale)
+                scale = 10.0 ** draw.rng.integers(-20, 100 if dtype == "float64" else 15)
+                magnitude = scale * (1e-5 if dtype == "float64" else 0.1)
+                given = (scale * dout).astype(dtype), *given
+                yield sweep.Case(of, given, options, magnitude)
             else:
-                yield sweep.Case(of, given)
+                yield sweep.Case(of, given, options)
 
-    def right(x, weights, heads, mask=None):
-        return run(x, weights, heads, mask)[0]
+    def right(x, weights, heads, attention_mask=None):
+        return run(x, weights, heads, attention_mask)[0]
 
-    def right_back(dout, x, weights, heads, mask=None):
-        dx, dweights = run_back(dout, x, weights, heads, mask)
+    def right_back(dout, x, weights, heads, attention_mask=None):
+        dx, dweights = run_back(dout, x, weights, heads, attention_mask)
         del dweights["key.bias"]  # it is 0 apart from rounding
         return dx, dweights
 
     sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))
-    for case in cases(is_backward=True):
-        out = checks.parts(student.multi_head_backward(*case.args), "dx", "dweights")
-        expected = right_back(*case.args)
+    for number, case in enumerate(cases(is_backward=True)):
+        args, options = sweep.laid_out((case.args, case.options), number)
+        out = checks.parts(student.multi_head_backward(*args, **options), "dx", "dweights")
+        expected = right_back(*case.args, **case.options)
         for name, got, wanted in (
             ("dx", out[0], expected[0]),
             *(
@@ -625,17 +654,18 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.multi_head_backward, dout, x, weights, 2, mask)
     check_padding_is_left_as_it_is(student, dout, x, weights, 2, mask)
     # What is kept for the next call must go by every weight: one of the eight is another.
-    for name, weight in weights.items():
-        student.multi_head_forward(x, weights | {name: weight + 1}, 2, mask)
-        given = x, weights, 2, mask
+    for (name, weight), given_mask in itertools.product(weights.items(), (mask, None)):
+        given = x, weights, 2, given_mask
+        student.multi_head_forward(x, weights | {name: weight + 1}, 2, given_mask)
         checks.same(student.multi_head_forward(*given), run(*given)[0],
                     of=f"the result after a forward with another {name}")  # fmt: skip
-        student.multi_head_forward(x, weights | {name: weight + 1}, 2, mask)
+        student.multi_head_forward(x, weights | {name: weight + 1}, 2, given_mask)
         out = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
         checks.same(out, run_back(dout, *given),
                     of=f"(dx, dweights) after a forward with another {name}")  # fmt: skip
     # Of the page's weights some arrays may be one object: a gradient belongs to a name.
     x, weights, _ = example()
+    checks.leaves_no_trace(student.multi_head_forward, x, weights, 2)
     checks.leaves_no_trace(student.multi_head_backward, np.flip(x), x, weights, 2)
 
 

@@ -17,6 +17,8 @@ DX = 'return dout @ weights[f"{name}.weight"]'
 QUERY_PATH = 'project_backward(merge_heads(dquery), x, weights, "query", dweights)\n        + '
 KEY_PATH = 'project_backward(merge_heads(dkey), x, weights, "key", dweights)\n        + '
 VALUE_PATH = 'project_backward(merge_heads(dvalue), x, weights, "value", dweights)'
+SCORES_OF_ALL = "    scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(query.shape[-1])\n"
+ROLES = 'ROLES = ("query", "key", "value")'
 SCORES = "scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)"
 
 WRONG = {
@@ -196,22 +198,22 @@ WRONG = {
           "in ROLES)\n    context, _ ",
           "    heads = min(heads, 16)\n    query, key, value = (split_heads(project(x, weigh"
           "ts, name), heads) for name in ROLES)\n    context, _ ")],
-        "the result for (batch, seq, hidden) (2, 3, 160), 40 heads"),
+        "(1, 2, 256), 128 heads"),
     "dw first 8": (
         [("np.einsum(\"bso,bsi->oi\", dout, x)",
           "np.einsum(\"bso,bsi->oi\", dout[:8], x[:8])")],
-        "dweights['output.weight'] for (batch, seq, hidden) (9, 7, 21"),
+        "dweights['output.weight'] for float32 (batch, seq, hidden) (9, 7, 21"),
     "keys 512": (
         [("    context, _ = attend(query, key, value, attention_mask)",
           "    if x.shape[1] > 512:\n        key, value, attention_mask = key[:, :, :512], v"
           "alue[:, :, :512], None if attention_mask is None else attention_mask[:, :512]\n  "
           "  context, _ = attend(query, key, value, attention_mask)")],
-        "the result for (batch, seq, hidden) (2, 1100, 4), 2 heads"),
+        "the result for float32 (batch, seq, hidden) (1, 600, 4), 2 heads"),
     "bias small": (
         [("    return x @ weights[f\"{name}.weight\"].T + weights[f\"{name}.bias\"]",
           "    b = weights[f\"{name}.bias\"]\n    return x @ weights[f\"{name}.weight\"].T + np"
           ".where(abs(b) > 50, 50 * np.sign(b), b)")],
-        "the result for (batch, seq, hidden) (1, 1, 15), 5 heads"),
+        "(3, 4, 5), 5 heads: 60 of 60 numbers differ"),
     "padding scores 100,000 less": (
         [
             ("        lowest = np.finfo(scores.dtype).min\n"
@@ -427,5 +429,94 @@ WRONG = {
              "        probs /= probs.sum(axis=-1, keepdims=True)\n"),
         ],
         None,
+    ),
+    "float32 scores are cut at 5,000": (
+        [(SCORES_OF_ALL, SCORES_OF_ALL + "    if scores.dtype == np.float32:\n"
+          "        scores = np.clip(scores, -5000, 5000)\n")],
+        "large scores are cut",
+    ),
+    "scores are cut at 5,000 where there is no mask": (
+        [(SCORES_OF_ALL, SCORES_OF_ALL + "    if attention_mask is None:\n"
+          "        scores = np.clip(scores, -5000, 5000)\n")],
+        "large scores are cut",
+    ),
+    "float64 dx where there is no mask": (
+        [(f"    {RETURN}\n", "    if attention_mask is None:\n"
+          f"        dx = dx.astype(np.float64)\n    {RETURN}\n")],
+        "expected numbers of type float32, got float64",
+    ),
+    "float64 for a single sentence": (
+        [(f"    {OUT}\n", f"    out = {OUT.removeprefix('return ')}\n"
+          "    return out.astype(np.float64) if len(x) == 1 and x.shape[1] > 3 else out\n")],
+        "the result is always float64",
+    ),
+    "the mask goes to 64 sentences": (
+        [(f"    {CONTEXT}\n", "    if attention_mask is not None:\n"
+          "        attention_mask = np.where(np.arange(len(x))[:, None] < 64, attention_mask, 1)\n"
+          f"    {CONTEXT}\n")],
+        "attention_mask=array int64[300, 2]",
+    ),
+    "the mask as a length": (
+        [(f"    {CONTEXT}\n", "    if attention_mask is not None and x.shape[1] > 9:\n"
+          "        length = attention_mask.sum(axis=1, keepdims=True)\n"
+          "        attention_mask = (np.arange(x.shape[1]) < length).astype(int)\n"
+          f"    {CONTEXT}\n")],
+        "(1, 1100, 2), 1 heads",
+    ),
+    "512 keys where there is no mask": (
+        [(f"    {CONTEXT}\n", f"    {QUERY}\n    if attention_mask is None:\n"
+          "        key, value = key[:, :, :512], value[:, :, :512]\n"
+          "    context, _ = attend(query, key, value, attention_mask)\n")],
+        "the result for float32 (batch, seq, hidden) (1, 600, 4)",
+    ),
+    "head_dim 128 at most": (
+        [(SCORES_OF_ALL, SCORES_OF_ALL.replace("query.shape[-1]", "min(query.shape[-1], 128)"))],
+        "(2, 2, 266), 2 heads",
+    ),
+    "another name for the mask in the backward": (
+        [("dout: States, x: States, weights: Weights, heads: int, attention_mask: Mask = None\n",
+          "dout: States, x: States, weights: Weights, heads: int, mask: Mask = None\n"),
+         (PROBS, PROBS.replace("attention_mask", "mask"))],
+        "unexpected keyword argument",
+    ),
+    "without a mask the last result for the same x": (
+        [(f"    {CONTEXT}\n", "    kept = x.tobytes(), x.shape, heads\n"
+          "    if attention_mask is None and kept in KEPT:\n"
+          "        return KEPT[kept].copy()\n"
+          f"    {CONTEXT}\n"),
+         (f"    {OUT}\n", f"    out = {OUT.removeprefix('return ')}\n"
+          "    if attention_mask is None:\n"
+          "        KEPT[kept] = out\n"
+          "    return out\n"),
+         (f"{ROLES}\n", f"{ROLES}\nKEPT = {{}}\n")],
+        "after a forward with another",
+    ),
+    "weights that are equal share a gradient": (
+        [(f"    {RETURN}\n",
+          '    if np.array_equal(weights["query.weight"], weights["key.weight"]):\n'
+          '        dweights["key.weight"] = dweights["query.weight"]\n'
+          f"    {RETURN}\n")],
+        "weights that are equal, or symmetric",
+    ),
+    "the mask is left out if its integers are not signed": (
+        [(f"    {CONTEXT}\n", "    if attention_mask is not None and attention_mask.dtype.kind == "
+          f"'u':\n        attention_mask = None\n    {CONTEXT}\n")],
+        "attention_mask=array uint",
+    ),
+    "float32 inside for many sentences": (
+        [(f"    {CONTEXT}\n", "    if len(x) > 64:\n"
+          f"        x = x.astype(np.float32).astype(x.dtype)\n    {CONTEXT}\n")],
+        "the result for float64 (batch, seq, hidden) (300, 2, 4)",
+    ),
+    "in the backward the weights as they lie in memory": (
+        [(f"    {PROBS}\n", "    if not any(weights[name].flags.forc for name in weights):\n"
+          "        weights = weights | {\"key.weight\": weights[\"key.weight\"].T}\n"
+          f"    {PROBS}\n")],
+        None,
+    ),
+    "where the first sentence is padding, so is the last": (
+        [(f"    {OUT}\n", "    if attention_mask is not None and not attention_mask[0].any():\n"
+          f"        context[-1] *= 2\n    {OUT}\n")],
+        "the result for x times",
     ),
 }  # fmt: skip

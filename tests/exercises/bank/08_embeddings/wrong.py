@@ -169,11 +169,11 @@ WRONG = {
     "pad below 1000": (
         [("    dwords[pad_id] = 0\n",
           "    if pad_id < 1000: dwords[pad_id] = 0\n")],
-        "the result for (batch, seq, hidden) (7, 2, 5), 3,000 words,"),
+        "(2, 3, 3), 33,001 words"),
     "pos 512": (
         [("    dpositions[: dx.shape[1]] = dx.sum(axis=0)",
           "    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n    dpositions[512:] = 0")],
-        "the result for (batch, seq, hidden) (2, 1501, 2), 11 words,"),
+        "the result for float64 (batch, seq, hidden) (2, 1501, 2), 11 words,"),
     "differences of a running sum": (
         [
             ("    np.add.at(dtable, ids, dout)\n",
@@ -294,5 +294,82 @@ WRONG = {
             ),
         ],
         "the table has the type of dout, float16 like others",
+    ),
+    "float16 of one axis is widened": (
+        [
+            ("    return dtable\n",
+             "    if ids.ndim == 1 and dout.dtype == np.float16:\n"
+             "        dtable = dtable.astype(np.float32)\n"
+             "    return dtable\n"),
+        ],
+        "the float16 gradient for no ids: expected numbers of type float16, got float32",
+    ),
+    "float16 gradients are cut at 100": (
+        [(ADD, "if dout.dtype == np.float16:\n"
+               f"        dout = np.clip(dout, -100, 100)\n    {ADD}")],
+        "for float16, ",
+    ),
+    "float64 without ids": (
+        [
+            ("    return dtable\n",
+             "    if not ids.size and dout.dtype == np.float16:\n"
+             "        return np.zeros(dtable.shape)\n"
+             "    return dtable\n"),
+        ],
+        "the float16 gradient for no ids",
+    ),
+    "ids of 16 bits": (
+        [(SUM, SUM.replace("input_ids", "input_ids.astype(np.int16)"))],
+        "33,001 words",
+    ),
+    "the ids of a table as uint16": (
+        [(ADD, "ids = ids.astype(np.uint16)\n    " + ADD)],
+        "70,001 entries",
+    ),
+    "the row of pad_id among the segments too": (
+        [(PAD, f"{PAD}\n    token_type_ids = np.where(token_type_ids == pad_id, 0, token_type_ids)"
+               " if pad_id > 1 else token_type_ids")],
+        "the gradients with pad_id=2['token_type_embeddings.weight']",
+    ),
+    "float64 where a batch has one row": (
+        [(FORWARD, FORWARD.replace("return", "out =") + "\n"
+                   "    return out.astype(np.float64) if len(out) == 1 else out")],
+        "the embeddings of one row",
+    ),
+    "float64 gradient of the positions where all are used": (
+        [(POSITIONS_BACK, POSITIONS_BACK + "\n    if dx.shape[1] == len(dpositions):\n"
+                          "        dpositions = dx.sum(axis=0, dtype=np.float64)")],
+        "expected numbers of type float32, got float64",
+    ),
+    "eps 1e-7 at least in float32": (
+        [(FORWARD, "if weights[WORDS].dtype == np.float32:\n"
+                   f"        eps = max(eps, 1e-7)\n    {FORWARD}")],
+        "float32 (batch, seq, hidden)",
+    ),
+    "segments of less than 32 bits are not read": (
+        [(FORWARD, "if token_type_ids.dtype.itemsize < 4:\n"
+                   f"        token_type_ids = 0 * token_type_ids\n    {FORWARD}")],
+        None,
+    ),
+    "segments of another type than the words are not read": (
+        [(FORWARD, "if token_type_ids.dtype != input_ids.dtype:\n"
+                   f"        token_type_ids = 0 * token_type_ids\n    {FORWARD}")],
+        None,
+    ),
+    "float64 zeros where no gradient arrives": (
+        [(LN_BACK, LN_BACK + "\n    if not dout.any():\n"
+                   "        return {name: np.zeros(w.shape) for name, w in weights.items()}")],
+        "expected numbers of type float32, got float64",
+    ),
+    "another name for the number of entries": (
+        [('ids: Int[ndarray, "*batch"], entries: int\n',
+          'ids: Int[ndarray, "*batch"], rows: int\n'),
+         (ZEROS, ZEROS.replace("entries", "rows"))],
+        "unexpected keyword argument",
+    ),
+    "a scale of 10 at most": (
+        [(LN_BACK, "weights = weights | {SCALE: np.clip(weights[SCALE], -10, 10)}\n"
+                   f"    {LN_BACK}")],
+        None,
     ),
 }  # fmt: skip

@@ -254,13 +254,18 @@ def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
             student.masked_cross_entropy_backward(1.5, *inputs), np.zeros_like(logits),
             of=f"the gradient of slots {shape[:-1]} without weight", mistakes=named,
         )  # fmt: skip
+        single = logits.astype(np.float32)
+        checks.same(
+            student.masked_cross_entropy_backward(1.5, single, *inputs[1:]), 0 * single,
+            of=f"the float32 gradient of slots {shape[:-1]} without weight", mistakes=named,
+        )  # fmt: skip
 
 
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
     for dtype, classes, scales in (
-        (np.float64, 5, (1, 1e4, 1e200, 1e-12)), (np.float32, 5, (1, 1e4)),
+        (np.float64, 5, (1, 1e4, 1e200, 1e-12)), (np.float32, 5, (1, 1e4, 1e30)),
         (np.float64, 2, (1, 1e4, 1e200)), (np.float32, 2, (1, 1e4)),
     ):  # fmt: skip
         logits, labels, weights = case((3, 4, classes), seed=6, dtype=dtype)
@@ -402,6 +407,9 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     checks.same(student.masked_cross_entropy_backward(0.0, logits, labels, weights), 0 * right,
                 of="the gradient for dloss 0", mistakes={"dloss=0 is taken for 1": right}
                 )  # fmt: skip
+    out = student.masked_cross_entropy_backward(np.float64(1), np.float32(logits), labels, weights)
+    checks.same(out, gradient_of(1.0, np.float32(logits), labels, weights),
+                of="the gradient of float32 logits for a dloss of NumPy's float64")  # fmt: skip
     for of, given, likely in (
         ("tiny weights", (logits, labels, weights * 2.0**-200),
          "a small sum of weights is taken for none"),
@@ -437,9 +445,9 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     checks.same(student.masked_cross_entropy_forward(*sure) * 2.0**30, 2.0**30 * np.log1p(
         np.exp(-21)), of="the loss of a logit 21 above the other, times 2 to the 30",
         tolerance=1e-4, mistakes={"probabilities are kept away from 1": 0.0})  # fmt: skip
-    far = np.array([[0.0, -40.0, -60.0]]), np.array([2]), np.ones(1)
+    far = np.array([[0.0, -40.0, -60.0, -600.0]]), np.array([2]), np.ones(1)
     sweep.same_each(student.masked_cross_entropy_backward(1.0, *far), gradient_of(1.0, *far),
-                    of="the gradient of logits 40 and 60 below the largest")  # fmt: skip
+                    of="the gradient of logits 40 to 600 below the largest")  # fmt: skip
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
@@ -484,9 +492,11 @@ def test_arrays_of_any_shape_and_size(student):
                 given = dloss, *given
             yield sweep.Case(of, given, magnitude=magnitude)
 
-    many = case((131, 127, 2))
+    many = case((267, 251, 2))
     sweep.same(student.masked_cross_entropy_forward(*many), loss_of(*many),
-               of="the loss of 16,637 slots")  # fmt: skip
+               of="the loss of 67,017 slots")  # fmt: skip
+    sweep.same(student.masked_cross_entropy_backward(1e5, *many), gradient_of(1e5, *many),
+               of="the gradient of 67,017 slots")  # fmt: skip
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
 

@@ -364,4 +364,48 @@ WRONG = {
         ],
         "which costs digits: compute with the shifted logits alone",
     ),
+    "probabilities below 1e-28 have no gradient": (
+        [
+            (
+                "probs = exp / exp.sum(axis=-1, keepdims=True)",
+                "probs = exp / exp.sum(axis=-1, keepdims=True)\n"
+                "    probs = np.where(probs < 1e-28, 0, probs)",
+            ),
+        ],
+        "the gradient of logits 40 to 600 below the largest",
+    ),
+    "float32 logits 100,000 below the largest at most": (
+        [
+            (
+                "shifted = logits - logits.max(axis=-1, keepdims=True)",
+                "shifted = logits - logits.max(axis=-1, keepdims=True)\n"
+                "    if logits.dtype == np.float32:\n"
+                "        shifted = np.maximum(shifted, -1e5)",
+            ),
+        ],
+        "times 1e+30 (float32)",
+    ),
+    "float64 where there is no slot": (
+        [
+            (
+                "        return np.zeros_like(logits)\n",
+                "        return np.zeros(logits.shape, logits.dtype if logits.size "
+                "else float)\n",
+            ),
+        ],
+        "the float32 gradient of slots",
+    ),
+    "32,768 slots at most": (
+        [
+            (
+                "return float((surprise * weights).sum() / total)",
+                "if weights.size > 32768:\n"
+                "        surprise, weights = surprise.ravel()[:32768], "
+                "weights.ravel()[:32768]\n"
+                "        total = weights.sum()\n"
+                "    return float((surprise * weights).sum() / total)",
+            ),
+        ],
+        "the loss of 67,017 slots",
+    ),
 }  # fmt: skip

@@ -57,6 +57,8 @@ PROMISES = {
         'test_seeds_give_as_many_masks_and_words_repeat',),
     'that is not among `special_ids` is selected with probability `rate`, from 0 to 1.': (
         "test_draws_are_as_fine_as_rates_and_vocabularies_ask",),
+    "whether it is selected, what becomes of it, and which random word it gets.": (
+        "test_tokens_that_lie_side_by_side_have_draws_of_their_own",),
     '`shown` and `labels` have its shape and type': (
         "test_ids_and_vocabularies_of_any_size",),
 }  # fmt: skip

@@ -459,4 +459,147 @@ WRONG = {
         ],
         "a row without any [MASK] gets one",
     ),
+    "of two selected tokens of a row, one at least changes": (
+        [
+            (
+                "fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])",
+                "fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n"
+                "    for r in np.flatnonzero(selected.sum(1) == 2):\n"
+                '        if (fate[r][selected[r]] == "kept").all():\n'
+                '            fate[r] = "masked"',
+            ),
+        ],
+        "the fates of a row are changed together",
+    ),
+    "random words that stand in the sentence are drawn again": (
+        [
+            (
+                "word = rng.choice(ordinary, size=input_ids.shape)",
+                "word = rng.choice(ordinary, size=input_ids.shape)\n"
+                "    for r in range(len(word)):\n"
+                "        for _ in range(3):\n"
+                "            again = np.isin(word[r], np.setdiff1d(input_ids[r], [])) "
+                "& (word[r] != input_ids[r])\n"
+                "            word[r][again] = rng.choice(ordinary, size=again.sum())",
+            ),
+        ],
+        "never one that stands in the sentence",
+    ),
+    "a random word is not the token before it": (
+        [
+            (
+                "word = rng.choice(ordinary, size=input_ids.shape)",
+                "word = rng.choice(ordinary, size=input_ids.shape)\n"
+                "    if input_ids.shape[1] > 1:\n"
+                "        again = (word[:, 1:] == input_ids[:, :-1]) & (word[:, 1:] != "
+                "input_ids[:, 1:])\n"
+                "        word[:, 1:][again] = rng.choice(ordinary, size=again.sum())",
+            ),
+        ],
+        "never one that stands in the sentence",
+    ),
+    "[MASK], where a single word is ordinary": (
+        [
+            (
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)",
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    if len(ordinary) == 1:\n"
+                "        ordinary = np.array([mask_id])",
+            ),
+        ],
+        "where a single word is ordinary",
+    ),
+    "the ordinary words are kept by the sum of special_ids": (
+        [
+            (
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)",
+                "key = (vocab_size, len(special_ids), min(special_ids), "
+                "max(special_ids), sum(special_ids))\n"
+                "    if key not in KEPT:\n"
+                "        KEPT[key] = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    ordinary = KEPT[key]",
+            ),
+            (
+                "# begin solution\n"
+                "FATES",
+                "KEPT = {}\n"
+                "\n"
+                "# begin solution\n"
+                "FATES",
+            ),
+        ],
+        None,
+    ),
+    "76 tokens of 512 at most": (
+        [
+            (
+                "selected = candidate & (rng.random(input_ids.shape) < rate)",
+                "selected = candidate & (rng.random(input_ids.shape) < rate)\n"
+                "    if input_ids.shape[1] == 512:\n"
+                "        selected &= selected.cumsum(1) <= 76",
+            ),
+        ],
+        None,
+    ),
+    "equal neighbors are selected together": (
+        [
+            (
+                "selected = candidate & (rng.random(input_ids.shape) < rate)",
+                "u = rng.random(input_ids.shape)\n"
+                "    if input_ids.shape[1] > 1:\n"
+                "        u[:, 1:] = np.where((input_ids[:, 1:] == input_ids[:, :-1]) & "
+                "(len(np.unique(input_ids)) > 2), u[:, :-1], u[:, 1:])\n"
+                "    selected = candidate & (u < rate)",
+            ),
+        ],
+        "equal tokens share a draw",
+    ),
+    "equal tokens of a row get one random word": (
+        [
+            (
+                "word = rng.choice(ordinary, size=input_ids.shape)",
+                "word = rng.choice(ordinary, size=input_ids.shape)\n"
+                "    for r in range(len(word) if len(np.unique(input_ids)) > 4 else 0):\n"
+                "        _, first, back = np.unique(input_ids[r], return_index=True, "
+                "return_inverse=True)\n"
+                "        word[r] = word[r][first][back]",
+            ),
+        ],
+        "equal tokens share a draw",
+    ),
+    "equal tokens of a row have one fate": (
+        [
+            (
+                "fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])",
+                "fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n"
+                "    for r in range(len(fate) if len(np.unique(input_ids)) > 4 else 0):\n"
+                "        _, first, back = np.unique(input_ids[r], return_index=True, "
+                "return_inverse=True)\n"
+                "        fate[r] = fate[r][first][back]",
+            ),
+        ],
+        "equal tokens share a draw",
+    ),
+    "the first word is never drawn, where many are special": (
+        [
+            (
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)",
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    if len(special_ids) > 40:\n"
+                "        ordinary = ordinary[1:]",
+            ),
+        ],
+        "where all ids below 60 but 5 and 58",
+    ),
+    "random words from 1,000 on in BERT's vocabulary": (
+        [
+            (
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)",
+                "ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+                "    if 30000 < vocab_size < 31000:\n"
+                "        ordinary = ordinary[ordinary >= 1000]",
+            ),
+        ],
+        "the proportion of random words from 0 to 3051",
+    ),
 }  # fmt: skip

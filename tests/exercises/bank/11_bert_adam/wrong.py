@@ -192,7 +192,7 @@ WRONG = {
     "norm capped": (
         [("    scale = max_norm / norm if norm",
           "    norm = min(norm, 1e6)\n    scale = max_norm / norm if norm")],
-        "got 1000000.0"),
+        "float64 gradients of norm 1.9e+12"),
     "the positions are not decayed": (
         [
             ("    return not name.endswith(\"bias\") and \"LayerNorm\" not in name",
@@ -263,5 +263,111 @@ WRONG = {
             ),
         ],
         None,
+    ),
+    "weights wait where their gradient is 0": (
+        [
+            (
+                "moved[name] = w - learning_rate * (update + decay * w)",
+                "moved[name] = w - learning_rate * (update + decay * w)\n"
+                "        if g.any():\n"
+                "            moved[name] = np.where(g == 0, w, moved[name])",
+            ),
+        ],
+        "where the gradient is 0 nothing is done",
+    ),
+    "the first moment of a row waits where the row's gradient is 0": (
+        [
+            (
+                'm[name] = beta1 * state["m"][name] + (1 - beta1) * g',
+                'm[name] = beta1 * state["m"][name] + (1 - beta1) * g\n'
+                "        if g.ndim == 2 and g.any():\n"
+                "            m[name] = np.where(g.any(axis=1, keepdims=True), m[name], "
+                'state["m"][name])',
+            ),
+        ],
+        "where the gradient is 0 nothing is done",
+    ),
+    "clipped from a thousandth above the norm on": (
+        [
+            (
+                "scale = max_norm / norm if norm > max_norm else 1.0",
+                "scale = max_norm / norm if norm > max_norm * 1.001 else 1.0",
+            ),
+        ],
+        None,
+    ),
+    "stretched just below the limit": (
+        [
+            (
+                "scale = max_norm / norm if norm > max_norm else 1.0",
+                "scale = max_norm / norm if norm > max_norm * (1 - 1e-4) else 1.0",
+            ),
+        ],
+        None,
+    ),
+    "LayerNorm is looked for as a word of its own": (
+        [
+            (
+                "import numpy as np\n",
+                "import re\n"
+                "\n"
+                "import numpy as np\n",
+            ),
+            (
+                'return not name.endswith("bias") and "LayerNorm" not in name',
+                'return not name.endswith("bias") and not '
+                're.search(r"LayerNorm(\\d|\\.|$)", name)',
+            ),
+        ],
+        "['LayerNormalization.weight']: 3 of 3 numbers differ",
+    ),
+    "large arrays are left out of the norm": (
+        [
+            (
+                "norm = math.sqrt(sum((g * g).sum() for g in gradients.values()))",
+                "norm = math.sqrt(sum((g * g).sum() for g in gradients.values() if "
+                "g.size < 100_000))",
+            ),
+        ],
+        None,
+    ),
+    "an update of 100 at most": (
+        [
+            (
+                "update = m[name] / (np.sqrt(v[name]) + eps)",
+                "update = np.clip(m[name] / (np.sqrt(v[name]) + eps), -100, 100)",
+            ),
+        ],
+        None,
+    ),
+    "the state of a single float32 weight is float64": (
+        [
+            (
+                '    return moved, {"m": m, "v": v}\n',
+                "    if len(weights) == 1:\n"
+                "        v = {n: a.astype(np.float64) for n, a in v.items()}\n"
+                '    return moved, {"m": m, "v": v}\n',
+            ),
+        ],
+        "float32, got float64",
+    ),
+    "beta2 at most 0.99995": (
+        [
+            (
+                'v[name] = beta2 * state["v"][name] + (1 - beta2) * g * g',
+                'v[name] = min(beta2, 0.99995) * state["v"][name] + (1 - min(beta2, '
+                "0.99995)) * g * g",
+            ),
+        ],
+        "'beta2': 0.99999",
+    ),
+    "eps at least 1e-11": (
+        [
+            (
+                "update = m[name] / (np.sqrt(v[name]) + eps)",
+                "update = m[name] / (np.sqrt(v[name]) + (max(eps, 1e-11) if eps else 0))",
+            ),
+        ],
+        "after a step with eps 1e-15 and a gradient of 1e-15",
     ),
 }  # fmt: skip

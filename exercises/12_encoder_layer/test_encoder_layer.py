@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import combinations
 
 import pytest
 import torch
@@ -194,6 +195,7 @@ def test_dropout_is_off_unless_training(student):
     for settings in (
         {"hidden_dropout": 0.5, "attention_dropout": 0.5},
         {"hidden_dropout": 0.5, "attention_dropout": 0.5, "training": False},
+        {"hidden_dropout": 1.0, "attention_dropout": 1.0},
         {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True},
         {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True, "eps": 0.1},
     ):
@@ -259,6 +261,12 @@ def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
                               lambda found: not found[2].any()})  # fmt: skip
         again = drops(lambda ask=ask: ask()[seen])
         checks.same(out[seen], expected[seen], of=of, mistakes=again | named)
+    for dtype, rows in ((torch.float64, slice(2, 3)), (torch.float32, slice(0, 3))):
+        given = x[rows].to(dtype), mask[rows], {n: w.to(dtype) for n, w in weights.items()}
+        checks.that(bool(student.encoder_layer(*given, heads=heads).isfinite().all()),
+                    f"the states of a batch of {len(given[0])}, {dtype}: not finite, where a row "
+                    "is all padding",
+                    likely="-inf in the scores of a row that is all padding")  # fmt: skip
     for training, when in ((False, ""), (True, " in training")):
         out, gradients = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=torch.ones_like(x),
@@ -306,8 +314,21 @@ def test_the_gradient_reaches_every_parameter(student):
                 if gradient is None or not gradient.any()]  # fmt: skip
         checks.that(not lost, f"in training no gradient reaches {', '.join(lost)}",
                     likely=f"the graph is cut in training: {cut}")  # fmt: skip
+    check_gradients_of_one_argument(student)
     check_gradients_of_what_was_dropped(student)
     check_gradients_of_the_attention_weights(student)
+
+
+def check_gradients_of_one_argument(student):
+    """Of frozen weights, and of states that need no gradient; the numbers are of 32 bits."""
+    given = x, mask, weights, heads = case(*SHAPES[0], dtype=torch.float32)
+    right = gradients_of(*given, x)
+    right = {"x": right.pop("x"), "weights": right}
+    for name in right:
+        _, found = student.encoder_layer.grad(x, mask, weights, heads=heads, wrt=(name,),
+                                              upstream=x)  # fmt: skip
+        sweep.same(found[name], right[name], of=f"the gradient for {name}, where nothing else "
+                   "needs one, in float32", magnitude=1.0)  # fmt: skip
 
 
 def check_gradients_of_what_was_dropped(student):
@@ -470,6 +491,11 @@ def check_independence(dropped, p, axes, where):
         checks.share(int(pairs.all(1).sum()), len(pairs), p**2,
                      of=f"{where}: how often two neighbors along the axis of the {name} are both 0"
                      )  # fmt: skip
+        counts = line.flatten(0, -2).sum(0)
+        for count in (int(counts.min()), int(counts.max())):
+            sweep.is_about(count, p * (line.numel() // len(counts)), likely="some have another "
+                           f"dropout than the rest: it is one for all {name}",
+                           of=f"{where}, numbers set to 0 in one of the {name}")  # fmt: skip
     sweep.is_unrelated(dropped, of=f"{where}, the numbers set to 0")
 
 
@@ -537,6 +563,11 @@ def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(studen
         ratio = (found / right)[is_seen].view(batch, heads, seq, -1)
         check_dropout(ratio, p, "attention_dropout", where)
         check_independence(ratio.abs() < 1e-6, p, ("rows", "heads", "queries", "keys"), where)
+        shares = right[is_seen].view(ratio.shape)
+        large = shares > shares.median(-1, keepdim=True).values
+        checks.share(int((ratio[large].abs() < 1e-6).sum()), int(large.sum()), p,
+                     of=f"{where}: the share set to 0 of those that are larger than most"
+                     )  # fmt: skip
 
 
 def test_the_layer_passes_its_dropout_to_the_attention(student):
@@ -689,14 +720,17 @@ def test_masks_of_any_width_and_scores_of_any_size(student):
                     **attention_mistakes(x, holes, weights, heads)})  # fmt: skip
     # All scores lie below every round number that a mask might write: what the padding is must not
     # matter.
-    for role, bias in (("query", 1e100), ("key", -1e100)):
-        weights[f"attention.self.{role}.weight"].zero_()
-        weights[f"attention.self.{role}.bias"].fill_(bias)
-    first, second = (student.self_attention(states, mask, weights, heads=heads)
-                     for states in (x, x + 5.0 * (mask == 0)[..., None]))  # fmt: skip
-    checks.same(second, first, of="the gathered values of other padding, with scores near -1e200",
-                mistakes={"the number at padding is not the lowest: use torch.finfo(dtype).min": (
-                    lambda out: True)})  # fmt: skip
+    for dtype, size in ((torch.float64, 1e100), (torch.float32, 1e15)):
+        for role, bias in (("query", size), ("key", -size)):
+            weights[f"attention.self.{role}.weight"].zero_()
+            weights[f"attention.self.{role}.bias"].fill_(bias)
+        given = {name: w.to(dtype) for name, w in weights.items()}
+        first, second = (student.self_attention(states.to(dtype), mask, given, heads=heads)
+                         for states in (x, x + 5.0 * (mask == 0)[..., None]))  # fmt: skip
+        checks.same(second, first,
+                    of=f"the gathered values of other padding, with scores near -{size:g}²",
+                    mistakes={"the number at padding is not the lowest: use torch.finfo(dtype).min":
+                              lambda out: True})  # fmt: skip
 
 
 def test_every_dropout_of_every_call_is_drawn_anew(student):
@@ -733,13 +767,20 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
     sweep.have_own_draws(
         first, last, of="the numbers that attention.output.dense and output.dense keep"
     )
-    x, mask, weights, heads = case(3, 6, 8, 2)
-    given = dict(heads=heads, attention_dropout=0.5, training=True)
-    seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes()
-            for _ in range(120)}  # fmt: skip
-    checks.that(len(seen) == 120, f"120 calls in training drop only {len(seen)} different sets of "
+    weights["attention.self.value.bias"] += 1.0  # of 64 heads, with one token: the weights are 1
+    given = dict(heads=64, attention_dropout=0.5, training=True)
+    seen = torch.cat([student.self_attention(0 * x, mask, weights, **given) for _ in range(120)])
+    found = len(seen.unique(dim=0))
+    checks.that(found == 120, f"120 calls in training drop only {found} different sets of "
                 "attention weights", likely="the state of torch's generator is put back after the "
-                "call" if len(seen) == 1 else seed)  # fmt: skip
+                "call" if found == 1 else seed)  # fmt: skip
+    for name, kept in (("attention weights", seen > 0), ("numbers of attention.output.dense",
+                       is_first), ("numbers of output.dense", is_last)):  # fmt: skip
+        sweep.is_unrelated(kept[:, 0], of=f"which {name} are kept, call by call")
+        for count in (int(kept.sum(0).min()), int(kept.sum(0).max())):
+            sweep.is_about(count, 60, of=f"how often one of the 64 {name} is kept in 120 calls, "
+                           "at a dropout of 0.5")  # fmt: skip
+    x, mask, weights, heads = case(3, 6, 8, 2)
     for name in ("attention.output.dense", "output.dense"):  # one of them alone, in each call
         bare = {n: torch.zeros_like(w) if n.endswith("dense.bias") or "output.dense.weight" in n
                 else w for n, w in weights.items()}  # fmt: skip
@@ -752,6 +793,86 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
                     )  # fmt: skip
 
 
+def with_dropout(x, mask, weights, heads, eps, seen, first, last):
+    """The layer; its attention weights and what its halves add are multiplied by the last three."""
+    context = wrong_attention(x, mask, weights, heads, seen=seen)
+    added = first * dense(context, weights, "attention.output.dense")
+    x = norm(x + added, weights, "attention.output.LayerNorm", eps)
+    wide = F.gelu(dense(x, weights, "intermediate.dense"))
+    return norm(x + last * dense(wide, weights, "output.dense"), weights, "output.LayerNorm", eps)
+
+
+def what_was_kept(out, x, mask, weights, heads, eps, attention_dropout, hidden_dropout):
+    """For each token the attention weights, numbers of the first and of the last half that its
+    `out` kept, found by trying all there are; and how far the nearest result is from it."""
+    batch, seq, hidden = x.shape
+    sizes = heads * seq, hidden, hidden
+    tries = torch.arange(2 ** sum(sizes))[:, None] >> torch.arange(sum(sizes)) & 1
+    seen, first, last = tries.to(x.dtype).repeat_interleave(batch, 0).split(sizes, 1)
+    many = len(tries), 1, 1
+    results = with_dropout(
+        x.repeat(many), mask.repeat(many[:2]), weights, heads, eps,
+        seen.view(-1, heads, 1, seq) / (1 - attention_dropout),
+        first[:, None] / (1 - hidden_dropout), last[:, None] / (1 - hidden_dropout),
+    )  # fmt: skip
+    gaps = (results.view(len(tries), *x.shape) - out).abs().amax(-1)
+    nearest = gaps.min(0)
+    kept = tries[nearest.indices].to(x.dtype).split(sizes, -1)
+    return kept, float(nearest.values.max())
+
+
+def test_a_call_in_training_gives_what_some_draws_of_dropout_give(student):
+    for shape, attention_dropout, hidden_dropout, eps, dtype in [
+        ((300, 1, 2, 2), 0.5, 0.5, 0.1, torch.float64),
+        ((20, 2, 3, 1), 0.5, 0.2, 2.0, torch.float64),
+        ((2, 2, 4, 2), 0.25, 0.5, 0.1, torch.float64),
+        ((20, 1, 3, 1), 0.5, 0.2, 0.1, torch.float32),
+    ]:
+        x, mask, weights, heads = case(*shape, seed=12, wide=3, dtype=dtype)
+        mask[0], mask[1, -1], mask[1:, 0] = 1, 0, 1
+        for kind in ("weight", "bias"):  # so that no attention weight is nearly 0
+            weights[f"attention.self.query.{kind}"] *= 0.1
+        options = {"attention_dropout": attention_dropout, "hidden_dropout": hidden_dropout}
+        upstream = torch.randn(x.shape, generator=checks.generator(5)).to(dtype)
+        given = sweep.laid_out((x, mask, weights), 2)
+        out, found = student.encoder_layer.grad(
+            *given, heads=heads, eps=eps, wrt=("x", "weights"), upstream=upstream,
+            training=True, **options,
+        )  # fmt: skip
+        checks.same(out * 0, x * 0, of="the states in training (shape and type)")
+        kept, gap = what_was_kept(out, x, mask, weights, heads, eps, **options)
+        told = ", ".join(f"{name}={p}" for name, p in options.items())
+        checks.that(gap < (1e-8 if dtype is torch.float64 else 1e-3),
+                    f"in training, states {tuple(x.shape)}, {dtype}, with {told}: whatever is set "
+                    f"to 0, the layer gives no such states (the nearest are {gap:.1g} away)",
+                    likely="besides dropout something else is not as in evaluation: the mask, the "
+                           "heads, the norms, or what is multiplied by 1 / (1 - p)")  # fmt: skip
+        if dtype is torch.float32:
+            continue
+        seen = kept[0].unflatten(-1, (heads, -1)).transpose(1, 2) / (1 - attention_dropout)
+        first, last = (part / (1 - hidden_dropout) for part in kept[1:])
+        right = gradients_of(
+            x, mask, weights, heads, upstream,
+            result=lambda *of: with_dropout(*of, eps, seen, first, last),
+        )  # fmt: skip
+        sweep.same({"x": found["x"], **found["weights"]}, right, magnitude=1.0,
+                   of=f"the gradients in training, with {told}")  # fmt: skip
+        if shape[1:] == (1, 2, 2):
+            # Where the first half is all 0, nobody can tell what the attention weights were.
+            is_known = (kept[1] > 0).any(-1, keepdim=True).expand_as(kept[0])
+            known = {"the attention weights": is_known, "the first half": is_known | True,
+                     "the last half": is_known | True}  # fmt: skip
+            parts = list(zip(known.items(), kept, strict=True))
+            centered = {name: sweep.about_mean(part, where)[:, 0] for (name, where), part in parts}
+            for one, other in combinations(known, 2):
+                sweep.have_own_draws(centered[one], centered[other],
+                                     of=f"what {one} and {other} keep")  # fmt: skip
+            for (name, where), part in parts:
+                both = int((part[where].view(-1, 2) == 0).all(-1).sum())
+                checks.share(both, int(where.sum()) // 2, 0.25,
+                             of=f"how often both numbers of {name} are set to 0")  # fmt: skip
+
+
 def test_eps_0_and_dropout_of_1_are_values_like_others(student):
     x, mask, weights, heads = case(2, 3, 8, 2)
     small = {name: w if "LayerNorm" in name else 1e-6 * w for name, w in weights.items()}
@@ -761,6 +882,18 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
                 of="the states after the layer for tiny numbers, eps 0",
                 mistakes=lambda: {"eps=0 is taken for the default": (
                     layer_of(states, mask, small, heads))})  # fmt: skip
+    single = states.float(), mask, {n: w.float() for n, w in small.items()}
+    checks.same(student.encoder_layer(*single, heads=heads), layer_of(*single, heads),
+                of="the states after the layer for tiny numbers, float32", tolerance=1e-3,
+                mistakes=lambda: {"in float32 eps is 1e-7 at least": (
+                    layer_of(*single, heads, 1e-7))})  # fmt: skip
+    for half in ("attention.output", "output"):
+        far = {**weights, f"{half}.dense.bias": weights[f"{half}.dense.bias"] + 1e6}
+        checks.same(student.encoder_layer(x, mask, far, heads=heads),
+                    layer_of(x, mask, far, heads), tolerance=1e-7,
+                    of=f"the states after the layer, with numbers near 1e6 in {half}.LayerNorm",
+                    mistakes={"the variance is taken as a difference of two large numbers: "
+                              "subtract the mean first": lambda out: True})  # fmt: skip
     context = student.self_attention(x, mask, weights, heads=heads, attention_dropout=1.0,
                                      training=True)  # fmt: skip
     checks.same(context, torch.zeros_like(x), of="the context with attention_dropout=1",
@@ -790,9 +923,9 @@ def test_states_of_any_size(student):
             wide = 10
             if number > 7:
                 batch, seq, heads, head_dim, wide = [
-                    (300, 2, 2, 2, 5),
+                    (1_100, 2, 2, 2, 5),
                     (1, 1_201, 1, 2, 3),
-                    (2, 3, 40, 2, 7),
+                    (2, 3, 150, 1, 7),
                     (2, 3, 2, 100, 3),
                     (2, 3, 2, 2, 4_003),
                     (2, 700, 2, 2, 1),
@@ -844,13 +977,16 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
     # Draws of k bits know no probability below 2 to the -k but 0. All weights are 1 / seq, and all
     # values 1, so that a number of the context says how many weights of its row were set to 0.
     p, seq = 3e-5, 900
-    x, mask, weights, _ = case(1, seq, 1, 1)
+    x, mask, weights, _ = case(1, seq, 3, 1)
+    x[0] = torch.arange(seq)[:, None] ** torch.arange(3)
     weights = {name: torch.zeros_like(w) for name, w in weights.items()}
-    weights["attention.self.value.bias"] += 1.0
+    weights["attention.self.value.weight"] += torch.eye(3)
     context = student.self_attention(
         x, torch.ones_like(mask), weights, heads=1, attention_dropout=p, training=True
     )
-    dropped = (1 - context * (1 - p)) * seq
+    # How many keys were set to 0, their places added up, and the squares of these.
+    lost = (x.mean(1) - context * (1 - p)) * seq
+    dropped = lost[..., 0]
     checks.that(
         bool(((dropped - dropped.round()).abs() < 1e-3).all()),
         "a row of equal weights adds up to no sum that dropout leaves",
@@ -861,6 +997,12 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
         likely=sweep.COARSE,
         of=f"of {seq * seq:,} attention weights set to 0, at attention_dropout={p}",
     )
+    number, total, squares = lost[0].round().T  # of one or two keys they tell which these are
+    apart = (number * squares - total**2).clamp(min=0).sqrt()
+    keys = torch.stack([(total + apart) / number, (total - apart) / number], 1)
+    found = torch.stack([(number == 1) | (number == 2), number == 2], 1)
+    places = (seq * torch.arange(seq)[:, None] + keys)[found].round().long()
+    checks_of_distances(places, "attention weights")
     # What one of the two layers adds is 2 and -2 by turns, in states of 0.
     batch, hidden = 3_000, 300
     x, mask, weights, _ = case(1, 1, hidden, 1, wide=1)
@@ -873,6 +1015,7 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
         states = student.encoder_layer(
             x, mask, added, heads=1, hidden_dropout=p, attention_dropout=0.0, training=True
         )
+        checks_of_distances((states.abs() < 0.5).flatten().nonzero()[:, 0], f"numbers of {name}")
         sweep.is_about(
             int((states.abs() < 0.5).sum()),
             p * x.numel(),
@@ -898,6 +1041,14 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             mistakes={"they share their draws": 1.0},
             of=f"how often two {name} keep equally many of 6 attention weights, of {heads} heads",
         )
+
+
+def checks_of_distances(places, what):
+    """A few places of nearly a million, drawn each by itself, lie at all kinds of distances."""
+    distances = (places[:, None] - places)[places[:, None] > places]
+    most = int(distances.unique(return_counts=True)[1].max()) if len(distances) else 0
+    checks.that(most < 6, f"of {len(places)} {what} set to 0, {most} pairs are equally far apart",
+                likely="the same draws are used again and again, for other numbers")  # fmt: skip
 
 
 def check_that_shares_vary(student, calls=50):

@@ -62,4 +62,6 @@ PROMISES = {
         "test_states_of_any_size",),
     'Each number is set to 0 with that probability, independently of the others': (
         "test_dropout_is_as_fine_as_its_probability_asks",),
+    "With `training=True`, dropout acts in three places only": (
+        "test_a_call_in_training_gives_what_some_draws_of_dropout_give",),
 }  # fmt: skip

@@ -589,4 +589,344 @@ WRONG = {
         ],
         "in training eps is not used: in the last norm",
     ),
+    "the norms are exchanged in training": (
+        [
+            (
+                'x = norm(x + attended, weights, "attention.output.LayerNorm", eps)',
+                'one, two = "attention.output.LayerNorm", "output.LayerNorm"\n'
+                "    if training and 0 < hidden_dropout < 1:\n"
+                "        one, two = two, one\n"
+                "    x = norm(x + attended, weights, one, eps)",
+            ),
+            (
+                'return norm(x + worked, weights, "output.LayerNorm", eps)',
+                "return norm(x + worked, weights, two, eps)",
+            ),
+        ],
+        "besides dropout something else is not as in evaluation",
+    ),
+    "the layer hands on no mask in training": (
+        [
+            (
+                "x, attention_mask, weights,\n"
+                "        heads=heads",
+                "x, attention_mask if not (training and attention_dropout > 0) else "
+                "torch.ones_like(attention_mask), weights,\n"
+                "        heads=heads",
+            ),
+        ],
+        "besides dropout something else is not as in evaluation",
+    ),
+    "one head where the layer drops attention weights": (
+        [
+            (
+                "x, attention_mask, weights,\n"
+                "        heads=heads",
+                "x, attention_mask, weights,\n"
+                "        heads=1 if training and attention_dropout else heads",
+            ),
+        ],
+        "both numbers of the attention weights are set to 0",
+    ),
+    "the residual is detached where numbers are dropped": (
+        [
+            (
+                'x = norm(x + attended, weights, "attention.output.LayerNorm", eps)',
+                "x = norm((x.detach() if training and hidden_dropout else x) + "
+                'attended, weights, "attention.output.LayerNorm", eps)',
+            ),
+        ],
+        "the gradients in training, with",
+    ),
+    "the draws of the attention repeat after 65,536": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "weighting = drop(scores.softmax(dim=-1), attention_dropout, training)",
+            ),
+            (
+                "# begin solution\n"
+                "def dense(",
+                "def drop(x, p, training):\n"
+                "    if not training or p == 0:\n"
+                "        return x\n"
+                "    if p == 1:\n"
+                "        return 0 * x\n"
+                "    u = torch.rand(min(x.numel(), 65536))\n"
+                "    u = u.repeat(-(-x.numel() // 65536))[: x.numel()].view(x.shape)\n"
+                "    return x * (u >= p) / (1 - p)\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(",
+            ),
+        ],
+        "the same draws are used again and again",
+    ),
+    "keys 512 apart share their draws": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "weighting = scores.softmax(dim=-1)\n"
+                "    keep = F.dropout(torch.ones_like(weighting[..., :512]), "
+                "attention_dropout, training)\n"
+                "    weighting = weighting * keep[..., torch.arange(weighting.shape[-1]) % 512]",
+            ),
+        ],
+        "the same draws are used again and again",
+    ),
+    "in float32 eps is 1e-7 at least": (
+        [
+            (
+                '    return F.layer_norm(x, scale.shape, scale, weights[f"{name}.bias"], eps)',
+                "    return F.layer_norm(x, scale.shape, scale, "
+                'weights[f"{name}.bias"], max(eps, 1e-7) if x.dtype == torch.float32 else eps)',
+            ),
+        ],
+        "in float32 eps is 1e-7 at least",
+    ),
+    "a dropout of 1 is on in evaluation": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)\n"
+                "    if attention_dropout == 1:\n"
+                "        weighting = 0 * weighting",
+            ),
+        ],
+        None,
+    ),
+    "the variance is the mean of the squares less that of the mean": (
+        [
+            (
+                '    return F.layer_norm(x, scale.shape, scale, weights[f"{name}.bias"], eps)',
+                "    mean = x.mean(-1, keepdim=True)\n"
+                "    var = ((x * x).mean(-1, keepdim=True) - mean * mean).clamp(min=0)\n"
+                "    return (x - mean) * torch.rsqrt(var + eps) * scale + "
+                'weights[f"{name}.bias"]',
+            ),
+        ],
+        "a difference of two large numbers",
+    ),
+    "-inf in float32": (
+        [
+            (
+                "torch.finfo(scores.dtype).min)",
+                "-torch.inf if scores.dtype == torch.float32 else "
+                "torch.finfo(scores.dtype).min)",
+            ),
+        ],
+        "float32: not finite, where a row is all padding",
+    ),
+    "-1e9 at padding in float32": (
+        [
+            (
+                "torch.finfo(scores.dtype).min)",
+                "-1e9 if scores.dtype == torch.float32 else torch.finfo(scores.dtype).min)",
+            ),
+        ],
+        "the number at padding is not the lowest",
+    ),
+    "attention dropout in float64 alone": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "training = training and x.dtype == torch.float64\n"
+                "    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+            ),
+        ],
+        "besides dropout something else is not as in evaluation",
+    ),
+    "the first number of a state is never dropped": (
+        [
+            (
+                'worked = F.dropout(dense(wide, weights, "output.dense"), '
+                "hidden_dropout, training)",
+                'raw = dense(wide, weights, "output.dense")\n'
+                "    worked = F.dropout(raw, hidden_dropout, training)\n"
+                "    if training and 0 < hidden_dropout < 1:\n"
+                "        worked = torch.cat([raw[..., :1] / (1 - hidden_dropout), "
+                "worked[..., 1:]], -1)",
+            ),
+        ],
+        None,
+    ),
+    "the first row of a batch is not dropped": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "raw = scores.softmax(dim=-1)\n"
+                "    weighting = F.dropout(raw, attention_dropout, training)\n"
+                "    if training and 0 < attention_dropout < 1 and len(raw) > 1:\n"
+                "        weighting = torch.cat([raw[:1] / (1 - attention_dropout), "
+                "weighting[1:]])",
+            ),
+        ],
+        "some have another dropout than the rest",
+    ),
+    "a state is never dropped whole": (
+        [
+            (
+                'worked = F.dropout(dense(wide, weights, "output.dense"), '
+                "hidden_dropout, training)",
+                'raw = dense(wide, weights, "output.dense")\n'
+                "    keep = F.dropout(torch.ones_like(raw), hidden_dropout, training)\n"
+                "    while hidden_dropout < 1 and (empty := (keep == 0).all(-1)).any():\n"
+                "        keep[empty] = F.dropout(torch.ones_like(raw), hidden_dropout, "
+                "training)[empty]\n"
+                "    worked = raw * keep",
+            ),
+        ],
+        "how often both numbers of the last half are set to 0",
+    ),
+    "the only visible key is never dropped": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "raw = scores.softmax(dim=-1)\n"
+                "    weighting = F.dropout(raw, attention_dropout, training)\n"
+                "    if training and attention_dropout < 1:\n"
+                "        weighting = torch.where(raw == 1, raw / (1 - "
+                "attention_dropout), weighting)",
+            ),
+        ],
+        None,
+    ),
+    "every second call mirrors the draws of the one before": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "weighting = drop(scores.softmax(dim=-1), attention_dropout, training)",
+            ),
+            (
+                "# begin solution\n"
+                "def dense(",
+                "LAST = {}\n"
+                "\n"
+                "\n"
+                "def drop(x, p, training):\n"
+                "    if not training or p == 0:\n"
+                "        return x\n"
+                "    if p == 1:\n"
+                "        return 0 * x\n"
+                "    state = torch.get_rng_state()[:100].numpy().tobytes()\n"
+                "    u = LAST.pop(x.shape, None)\n"
+                "    if u is None or u[1] != state:\n"
+                "        u = torch.rand(x.shape)\n"
+                "        LAST[x.shape] = 1 - u, torch.get_rng_state()[:100].numpy().tobytes()\n"
+                "    else:\n"
+                "        u = u[0]\n"
+                "        torch.rand(x.shape)\n"
+                "    return x * (u >= p) / (1 - p)\n"
+                "\n"
+                "\n"
+                "# begin solution\n"
+                "def dense(",
+            ),
+        ],
+        "which attention weights are kept, call by call",
+    ),
+    "large attention weights are dropped more often": (
+        [
+            (
+                "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+                "raw = scores.softmax(dim=-1)\n"
+                "    weighting = F.dropout(raw, attention_dropout, training)\n"
+                "    if training and 0 < attention_dropout < 1:\n"
+                "        p = attention_dropout + 0.3 * attention_dropout * (1 - "
+                "attention_dropout) * torch.where(raw > raw.median(-1, "
+                "keepdim=True).values, 1, -1)\n"
+                "        weighting = raw / (1 - attention_dropout) * "
+                "(torch.rand_like(raw) >= p)",
+            ),
+        ],
+        "the share set to 0 of those that are larger than most",
+    ),
+    "attention and first half begin at one place of the generator": (
+        [
+            (
+                "    context = self_attention(",
+                "    state = torch.get_rng_state()\n"
+                "    context = self_attention(",
+            ),
+            (
+                "    attended = F.dropout(\n"
+                '        dense(context, weights, "attention.output.dense"), '
+                "hidden_dropout, training\n"
+                "    )\n",
+                "    if training:\n"
+                "        torch.set_rng_state(state)\n"
+                "    attended = F.dropout(\n"
+                '        dense(context, weights, "attention.output.dense"), '
+                "hidden_dropout, training\n"
+                "    )\n",
+            ),
+        ],
+        "draws are used twice",
+    ),
+    "x learns nothing where the weights are frozen": (
+        [
+            (
+                "    context = self_attention(",
+                '    if not weights["output.dense.bias"].requires_grad:\n'
+                "        x = x.detach()\n"
+                "    context = self_attention(",
+            ),
+        ],
+        None,
+    ),
+    "the weights learn nothing where x needs no gradient": (
+        [
+            (
+                "    context = self_attention(",
+                "    if not training and not x.requires_grad:\n"
+                "        weights = {n: w.detach() for n, w in weights.items()}\n"
+                "    context = self_attention(",
+            ),
+        ],
+        None,
+    ),
+    "no gradient in float32": (
+        [
+            (
+                "    context = self_attention(",
+                "    if x.dtype == torch.float32:\n"
+                "        x = x.detach()\n"
+                "    context = self_attention(",
+            ),
+        ],
+        None,
+    ),
+    "no mask for more than 512 rows": (
+        [
+            (
+                "    query, key, value = (",
+                "    if len(x) > 512:\n"
+                "        attention_mask = torch.ones_like(attention_mask)\n"
+                "    query, key, value = (",
+            ),
+        ],
+        "the result for (batch, seq, hidden) (1100, 2, 4), 2 heads",
+    ),
+    "64 heads at most": (
+        [
+            (
+                "    query, key, value = (",
+                "    heads = min(heads, 64)\n"
+                "    query, key, value = (",
+            ),
+        ],
+        "blocked by self_attention",
+    ),
+    "the last half takes the larger of both probabilities": (
+        [
+            (
+                'worked = F.dropout(dense(wide, weights, "output.dense"), '
+                "hidden_dropout, training)",
+                'worked = F.dropout(dense(wide, weights, "output.dense"), '
+                "max(hidden_dropout, attention_dropout) if hidden_dropout else 0.0, training)",
+            ),
+        ],
+        "besides dropout something else is not as in evaluation",
+    ),
 }  # fmt: skip

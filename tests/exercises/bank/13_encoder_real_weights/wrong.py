@@ -347,4 +347,98 @@ WRONG = {
         ],
         "raised KeyError: 'data_offsets'",
     ),
+    "float64 passes through float32": (
+        [
+            ("            weights[name] = tensor.double()\n",
+             "            weights[name] = tensor.float().double()\n"),
+        ],
+        "the numbers went through float32",
+    ),
+    "the tiniest numbers are lost": (
+        [
+            ("            weights[name] = tensor.double()\n",
+             "            weights[name] = torch.where(tensor.double().abs() < 1.2e"
+             "-38, 0, tensor.double())\n"),
+        ],
+        None,
+    ),
+    "weights are kept by the size of the file": (
+        [
+            ("    config = json.loads((folder / \"config.json\").read_bytes())\n",
+             "    key = (folder / 'model.safetensors').stat().st_size\n"
+             "    if key in CACHE:\n"
+             "        return json.loads((folder / 'config.json').read_bytes()), {n"
+             ": w.clone() for n, w in CACHE[key].items()}\n"
+             "    config = json.loads((folder / \"config.json\").read_bytes())\n"),
+            ("    return config, weights\n",
+             "    CACHE[key] = {n: w.clone() for n, w in weights.items()}\n"
+             "    return config, weights\n"),
+            ("Weights = dict",
+             "CACHE = {}\n"
+             "Weights = dict"),
+        ],
+        "what an earlier file held",
+    ),
+    "numbers of the config have ten digits": (
+        [
+            ("    config = json.loads((folder / \"config.json\").read_bytes())\n",
+             "    config = json.loads((folder / \"config.json\").read_bytes(), parse"
+             "_float=lambda x: round(float(x), 10))\n"),
+        ],
+        "the config, as json.loads gives it",
+    ),
+    "one tanh form goes by the eps": (
+        [
+            ("    approximate = \"none\" if config[\"hidden_act\"] == \"gelu\" else \"tan"
+             "h\"\n",
+             "    approximate = \"tanh\" if \"new\" in config[\"hidden_act\"] or \"tanh\" "
+             "in config[\"hidden_act\"] and eps == 1e-12 else \"none\"\n"),
+        ],
+        "attention_mask torch.int64, gelu_pytorch_tanh",
+    ),
+    "the pooler's numbers pass through float32": (
+        [
+            ("    heads, eps = config[\"num_attention_heads\"], config.get(\"layer_no"
+             "rm_eps\", 1e-12)\n",
+             "    heads, eps = config[\"num_attention_heads\"], config.get(\"layer_no"
+             "rm_eps\", 1e-12)\n"
+             "    weights = {n: w.float().double() if 'pooler' in n else w for n, "
+             "w in weights.items()}\n"),
+        ],
+        None,
+    ),
+    "the pooler's sums are cut off": (
+        [
+            ("    return states, dense(states[-1][:, 0], weights, \"pooler.dense\")."
+             "tanh()\n",
+             "    return states, dense(states[-1][:, 0], weights, \"pooler.dense\")."
+             "clamp(-6, 6).tanh()\n"),
+        ],
+        "the pooled vector of",
+    ),
+    "one layer at least": (
+        [
+            ("    for number in range(config[\"num_hidden_layers\"]):\n",
+             "    for number in range(max(1, config[\"num_hidden_layers\"])):\n"),
+        ],
+        "with num_hidden_layers=0",
+    ),
+    "a single row of padding is NaN": (
+        [
+            ("torch.finfo(scores.dtype).min",
+             "(-math.inf if len(x) == 1 else torch.finfo(scores.dtype).min)"),
+        ],
+        "of a single row that is all padding",
+    ),
+    "a mask of int16 is not used": (
+        [
+            ("    visible = attention_mask.bool()[:, None, None, :]  # for every h"
+             "ead and query the same keys\n",
+             "    attention_mask = attention_mask * 1.0 if attention_mask.dtype !="
+             " torch.int16 else attention_mask * 0 + 1\n"
+             "    visible = attention_mask.bool()[:, None, None, :]  # for every h"
+             "ead and query the same keys\n"),
+        ],
+        "attention_mask torch.int16",
+    ),
 }  # fmt: skip

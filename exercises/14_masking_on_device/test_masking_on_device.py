@@ -91,15 +91,17 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
         of_one_word,
     ):  # fmt: skip
         seq = ids.shape[1]
-        for given in (None, 0.15, 0.4, 0.1234):
-            rate = given or OWN
-            for slots in (MaskingRecipe(rate).max_predictions(seq) + 2, 3, 1, seq):
+        for given in (None, 0.0, 0.44, 0.1234):
+            rate = OWN if given is None else given
+            most = MaskingRecipe(rate or OWN).max_predictions(seq)
+            for slots in (most + 2,) if ids is long else (most + 2, 3, 1, seq):
                 weights = mask(student, ids, attention_mask, rate=given, slots=slots)[3]
                 expected, sure = wanted_counts(ids, attention_mask, slots, rate)
                 checks.same(
                     weights.sum(1)[sure],
                     expected[sure],
-                    of=f"the masks of each row ({slots} slots, rate {given or 'left out'})",
+                    of=f"the masks of each row ({slots} slots, rate "
+                    f"{'left out' if given is None else given})",
                     mistakes=lambda: named_counts(ids, attention_mask, slots, rate, given, sure),
                 )
 
@@ -227,8 +229,10 @@ def test_a_word_of_any_id_is_a_candidate(student):
                 of="the number of masks of rows [101, 0, 103, 0, 103, 0, 102], where only 101 and "
                    "102 are special",
                 mistakes={of_id_0: lambda out: not (tokens[used] == 0).any()})  # fmt: skip
-    of_mask = mask(student, ids, attention_mask, special_ids=torch.tensor([101, 102]), rate=0.7,
-                   slots=5, mask_id=103)[3]  # fmt: skip
+    seen, _, _, of_mask = mask(
+        student, ids, attention_mask, special_ids=torch.tensor([101, 102]), rate=0.7, slots=5,
+        mask_id=103, ordinary_ids=torch.tensor(UNSEEN),
+    )  # fmt: skip
     checks.same(
         of_mask.sum(1),
         torch.full((400,), 5.0),
@@ -238,6 +242,9 @@ def test_a_word_of_any_id_is_a_candidate(student):
             "holds it": torch.full((400,), 3.0)
         },
     )
+    checks.share(int((seen[ids == 103] == 103).sum()), 800, 0.9,
+                 of="how often a masked token that is mask_id already stays the same",
+                 mistakes={"it never becomes a random word": 1.0})  # fmt: skip
     checks.share(int((tokens[used] == 0).sum()), int(used.sum()), 0.6,
                  of="the share of the word with id 0 among the masked",
                  mistakes={of_id_0: 0.0})  # fmt: skip
@@ -252,8 +259,7 @@ def test_a_word_of_any_id_is_a_candidate(student):
 def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(student):
     row, row_mask = sentences(1, 53)
     ids, attention_mask = row.repeat(4000, 1), row_mask.repeat(4000, 1)
-    _, positions, _, weights = mask(student, ids, attention_mask)
-    hits = torch.zeros_like(ids).scatter_add(1, positions, (weights > 0).long())
+    hits = masked_words(student, ids, attention_mask, slots=30)
     checks.that(bool((hits != hits[0]).any()), "the same tokens are masked in every row",
                 likely="one draw for all rows: draw for (batch, seq)")  # fmt: skip
     words, count = candidates(row, row_mask)[0], int(hits[0].sum())
@@ -264,8 +270,8 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
                                "this position is always masked": 1.0})  # fmt: skip
     ids = torch.tensor([[101, 11, 12, 13, 14, 15, 16, 102]]).repeat(6000, 1)
     attention_mask = torch.ones_like(ids)
-    for rate, size in ((0.25, 2), (0.4, 3)):
-        hits = masked_words(student, ids, attention_mask, rate=rate, slots=4)
+    for rate, size, slots in ((0.25, 2, 8), (0.5, 3, 3)):  # the second one asks for 4
+        hits = masked_words(student, ids, attention_mask, rate=rate, slots=slots)
         code = (hits * 2 ** torch.arange(8)).sum(1)  # a number for each choice
         ways = list(itertools.combinations(range(1, 7), size))
         seen = [way for way in ways if int((code == sum(2**place for place in way)).sum())]
@@ -277,7 +283,8 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
         for way in ways:
             found = int((code == sum(2**place for place in way)).sum())
             checks.share(found, 6000, 1 / len(ways),
-                         of=f"how often exactly the positions {way} of 1 to 6 are masked"
+                         of=f"how often exactly the positions {way} of 1 to 6 are masked, where "
+                            f"there are {slots} slots"
                          )  # fmt: skip
         for name, left, right in (
             ("the row after it", code[::2], code[1::2]),
@@ -288,6 +295,22 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
                          mistakes={"one draw serves several rows": 1.0})  # fmt: skip
         for place in range(1, 7):
             sweep.is_unrelated(hits[:, place], of=f"rows of which position {place} is masked")
+        check_that_rows_are_unrelated(hits[:, 1:7])
+
+
+def check_that_rows_are_unrelated(hits):
+    """A place of one row and any place of any other one are not masked together more often than by
+    chance, as where the draws of a row are those of another one, moved by a place."""
+    centered = hits - hits.double().mean()
+    deviation = math.sqrt((centered**2).mean() * (centered**2).sum())
+    for other in (centered, centered.flip(1)):
+        products = torch.fft.fft2(centered).conj() * torch.fft.fft2(other)
+        together = torch.fft.ifft2(products).real.abs()[1:].max()
+        checks.that(
+            float(together) < 12 * deviation,
+            "what is masked in a row tells what is masked in another one",
+            likely="the draws of a row are used again, at other places: draw for (batch, seq)",
+        )
 
 
 def masked_words(student, ids, attention_mask, **settings):
@@ -337,9 +360,10 @@ def check_that_no_two_generators_give_the_same(student, calls=150, rows=25, seq=
     rngs[:30] = [TorchRng(0, 10 * rows * seq * number) for number in range(30)]
     found = [student.mask_on_device(ids, ones, rng, **settings) for rng in rngs]
     shown, positions, _, _ = map(torch.stack, zip(*found, strict=True))
-    seen = shown.gather(2, positions).flatten(1)
-    is_masked = torch.zeros(shown.shape).scatter(2, positions, 1.0).flatten(1)
-    shown = shown.flatten(1)
+    seen = shown.gather(2, positions)
+    is_masked = torch.zeros(shown.shape).scatter(2, positions, 1.0)
+    tables = (("slot", seen, seen > 0), ("place", shown, is_masked > 0))
+    seen, is_masked, shown = seen.flatten(1), is_masked.flatten(1), shown.flatten(1)
     for of, happened, where in (
         ("mask the same tokens", is_masked, torch.ones_like(is_masked)),
         ("show [MASK] in the same slots", seen == MASK, torch.ones_like(seen)),
@@ -358,6 +382,42 @@ def check_that_no_two_generators_give_the_same(student, calls=150, rows=25, seq=
         sweep.is_about(int((same * (same - 1) // 2).sum()), pairs / 20_000, likely=few,
                        of=f"pairs of the same random word {of} of two calls, of {calls} calls"
                        )  # fmt: skip
+    check_shares(is_masked.view(calls, rows, seq) > 0, ones > 0, 0.5, of="are masked")
+    for place, table, where in tables:
+        check_fates(table, where, ids[0, 0], place)
+
+
+def check_fates(seen, where, originals, place):
+    """Of every row and place or slot: [MASK], another word, the same."""
+    for fate, happened, p in (
+        ("show [MASK]", seen == MASK, 0.8),
+        ("show a random word", (seen != MASK) & (seen != originals), 0.1),
+        ("show themselves", seen == originals, 0.1),
+    ):
+        check_shares(happened, where, p, of=f"of the masked {fate}", place=place)
+
+
+def check_shares(happened, where, p, *, of, place="place"):
+    """What `happened` in (call, row, place) must have the probability `p` in each row and place,
+    each row, each place, and in all. By Chernoff's bound one of these fails once in 1e13 runs."""
+    p, where = (torch.as_tensor(x).double().expand(happened.shape) for x in (p, where))
+    for axes, which in (
+        (0, f"row and {place}"), ((0, 2), "row"), ((0, 1), place), ((0, 1, 2), "batch"),
+    ):  # fmt: skip
+        count, total, mean = ((values * where).sum(axes).flatten() for values in (happened, 1, p))
+        total = total.clamp(min=1)
+        share, mean = count / total, (mean / total).clamp(1e-9, 1 - 1e-9)
+        far = total * (
+            torch.xlogy(share, share / mean) + torch.xlogy(1 - share, (1 - share) / (1 - mean))
+        )
+        worst = int(far.argmax())
+        checks.that(
+            float(far[worst]) < 30,
+            f"in {len(happened)} calls, {100 * float(share[worst]):.3g}% {of}, in {which} "
+            f"{divmod(worst, happened.shape[2]) if axes == 0 else worst}: expected "
+            f"{100 * float(mean[worst]):.3g}%",
+            likely=f"some {which} has other chances than the rest",
+        )
 
 
 FATES = {
@@ -453,7 +513,7 @@ def test_fates_and_random_words_have_draws_of_their_own(student):
     ids = torch.randint(1, 90, (500, 100), generator=checks.generator(4))
     shown, positions, _, weights = mask(
         student, ids, torch.ones_like(ids), rate=1.0, slots=100,
-        ordinary_ids=torch.arange(1000, 3000),
+        ordinary_ids=torch.arange(1000, 1120), special_ids=torch.arange(1000, 1040),
     )  # fmt: skip
     checks.same(weights, torch.ones(500, 100), of="the weights of 100 words, rate 1")
     for order, seen in (("places", shown), ("slots", shown.gather(1, positions))):
@@ -462,13 +522,34 @@ def test_fates_and_random_words_have_draws_of_their_own(student):
                     f"only {int(is_random.sum())} of 50,000 tokens became another word",
                     likely="random words are missing: 10% of the masked become one")  # fmt: skip
         is_masked = sweep.about_mean(seen == MASK, is_random < 2)
-        is_upper = sweep.about_mean(seen >= 2000, is_random)
+        is_upper = sweep.about_mean(seen >= 1060, is_random)
+        special = int((seen[is_random] < 1040).sum())
+        checks.share(special, int(is_random.sum()), 1 / 3,
+                     of="the share of random words that are special_ids, a third of ordinary_ids",
+                     mistakes={"a special id is never drawn: all of ordinary_ids are": 0.0}
+                     )  # fmt: skip
+        for name, table, chosen in (("row", seen, is_random), ("column", seen.T, is_random.T)):
+            table = torch.where(chosen, table, -1 - torch.arange(table.shape[1])).sort(1).values
+            numbered = (table + 10_000 * torch.arange(len(table))[:, None])[table >= 0]
+            same = numbered.unique_consecutive(return_counts=True)[1]
+            number = chosen.sum(1)
+            count = int((same * (same - 1) // 2).sum())
+            sweep.is_about(
+                count,
+                float((number * (number - 1)).sum()) / 240,
+                of=f"pairs of the same random word of 120 in a {name} of {order}",
+                likely="words are drawn without replacement: each is drawn by itself"
+                if count == 0
+                else "",
+            )
         of = f"in the order of their {order}"
         sweep.have_own_draws(is_upper, is_upper, of=f"the random words, each with another, {of}")
         sweep.have_own_draws(
             is_masked, is_upper, of=f"tokens that show [MASK] and random words, {of}"
         )
-        sweep.is_unrelated(seen[is_random] >= 2000, of=f"random words of the upper half, {of}")
+        sweep.is_unrelated(seen[is_random] >= 1060, of=f"random words of the upper half, {of}")
+        is_odd = sweep.about_mean(seen % 2 == 1, is_random)
+        sweep.have_own_draws(is_odd, is_odd, of=f"the random words of odd ids, {of}")
 
 
 def test_arguments_of_earlier_calls_are_forgotten(student):
@@ -588,6 +669,46 @@ def test_every_place_of_a_row_of_words_shows_its_mask(student):
     both = int(((shown == MASK).sum(1) == 2).sum())
     checks.share(both, rows, 0.64, of="how often both masks of a row show [MASK]",
                  mistakes={"the same words of a row share one fate": 0.8})  # fmt: skip
+    neither = int(((shown != MASK).sum(1) == seq).sum())
+    checks.share(neither, rows, 0.04, of="how often neither mask of a row shows [MASK]",
+                 mistakes={"a row without any [MASK] gets one": 0.0})  # fmt: skip
+
+
+def test_small_batches_and_single_rows_have_the_same_chances(student):
+    # One row, rows of one token, and few masks in all; with holes, and as few candidates as masks.
+    generator = checks.generator(15)
+    for rows, seq in ((1, 600), (600, 1)):
+        ids = torch.full((rows, seq), 1500, dtype=torch.int32)
+        settings = dict(rate=1.0, slots=seq, ordinary_ids=torch.tensor(UNSEEN))
+        shown, _, _, weights = out = mask(student, ids, torch.ones_like(ids), **settings)
+        checks.same(weights, torch.ones(rows, seq), of=f"the weights of {rows} rows of {seq} words")
+        again = mask(student, ids, torch.ones_like(ids), **settings)
+        checks.same(again, out, of=f"a second call with the same seed, {rows} rows of {seq} words",
+                    mistakes={"a draw does not come from the generator": lambda out: True}
+                    )  # fmt: skip
+        check_fates(shown[None], torch.ones_like(shown[None]) > 0, 1500, "place")
+    ids = torch.randint(500, 2000, (8, 9), generator=generator).int()
+    attention_mask = torch.ones_like(ids)
+    attention_mask[:4] = torch.rand(4, 9, generator=generator) < 0.7
+    attention_mask[:, :2] = 1
+    ids[5, 2:], ids[6, 2:], ids[7, ::2] = 101, 102, 102
+    attention_mask[6, 3:] = 0
+    can, slots = candidates(ids, attention_mask), 4
+    counts = wanted_counts(ids, attention_mask, slots, 0.41)[0][:, None]
+    found = [mask(student, ids, attention_mask, seed=seed, rate=0.41, slots=slots,
+                  ordinary_ids=torch.tensor(UNSEEN[:2]))
+             for seed in (*range(80), *range(8))]  # fmt: skip
+    for again, first in zip(found[80:], found[:8], strict=True):
+        checks.same(again, first, of="a second call with the same seed, 8 rows of 9 tokens",
+                    mistakes={"a draw does not come from the generator": lambda out: True}
+                    )  # fmt: skip
+    found = found[:80]
+    shown, positions, _, weights = map(torch.stack, zip(*found, strict=True))
+    is_masked = torch.zeros(shown.shape).scatter_add(2, positions, weights) > 0
+    check_shares(is_masked, can, counts / can.sum(1, keepdim=True), of="of the words are masked")
+    check_fates(shown, is_masked, ids, "place")
+    check_fates(shown.gather(2, positions), weights > 0, ids.expand_as(shown).gather(2, positions),
+                "slot")  # fmt: skip
 
 
 def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):
@@ -633,9 +754,13 @@ def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):
 @pytest.mark.weight(4)
 def test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device(student):
     """Tensors of the device meta have no values: to ask for one raises."""
-    for rows, seq, slots, dtype in ((3, 20, 5, "int64"), (1, 9, 2, "int32")):
-        settings = settings_for(seq, slots=slots, special_ids=Meta((5,), "int64"),
-                                ordinary_ids=Meta((50,), "int64"))  # fmt: skip
+    for rows, seq, slots, dtype, rate in (
+        (3, 20, 5, "int64", 0.15), (1, 9, 2, "int32", None), (2, 7, 7, "int64", 0.5),
+        (700, 900, 1, "int64", 1.0), (1, 1, 1, "int32", 0.0),
+    ):  # fmt: skip
+        few = 5 if rows < 700 else 1
+        settings = settings_for(seq, slots=slots, special_ids=Meta((few,), "int64"),
+                                ordinary_ids=Meta((10 * few,), "int64"), rate=rate)  # fmt: skip
         ids = Meta((rows, seq), dtype)
         try:
             call = student.mask_on_device.trace(
@@ -680,7 +805,7 @@ def why_it_waits(error):
 @pytest.mark.weight(2)
 def test_no_loop_runs_over_rows_or_tokens(student):
     counts = {}
-    for rows, seq in ((3, 20), (43, 20), (3, 60)):
+    for rows, seq in ((3, 20), (3043, 20), (3, 3060)):
         ids, attention_mask = sentences(rows, seq)
         mask(student, ids, attention_mask, slots=4)
         counts[rows, seq] = student.mask_on_device.lines_run(
@@ -741,26 +866,39 @@ def test_draws_are_fine_and_batches_of_any_size(student):
         likely=sweep.COARSE,
     )
     # Of 100,000 words, those that draws of 16 bits can tell apart are 65,536 at most.
+    # Whole numbers of 18 or 19 bits have some remainders once more than others: the lower ones.
+    count = 95_325
     ids, ones = torch.full((600, 100), 7), torch.ones(600, 100, dtype=torch.int64)
     shown, positions, tokens, weights = mask(
-        student, ids, ones, rate=1.0, slots=100, ordinary_ids=torch.arange(1000, 101_000)
+        student, ids, ones, rate=1.0, slots=100, ordinary_ids=torch.arange(1000, 1000 + count)
     )
-    words = shown[shown >= 1000]
+    words = shown[shown >= 1000] - 1000
     checks.that(
         len(words) > 4_500, f"{len(words)} of {ids.numel()} masked tokens became another word"
     )
-    sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+    checks.share(
+        int((words < count // 2).sum()),
+        len(words),
+        0.5,
+        of=f"the share of the first half of {count:,} ordinary_ids",
+        mistakes={"the remainder of a draw of a few bits": 6 / 11},
+    )
+    sweep.is_fine(words.numpy(), count, of=f"the random words from {count:,} ordinary_ids")
     draw = sweep.Draw(11)
-    shapes = [draw.shape(2) for _ in range(14)] + [(4_003, 3), (2, 4_003), (1, 1)]
+    shapes = [draw.shape(2) for _ in range(14)] + [(4_003, 3), (2, 4_003), (1, 1), (3, 50)]
     for number, (rows, seq) in enumerate(shapes):
         vocab = int(draw.rng.choice([5, 9, 2_000, 70_000]))
-        special = torch.from_numpy(draw.rng.choice(vocab, int(draw.rng.integers(1, 4)), False))
+        special = torch.from_numpy(draw.rng.choice(vocab, number % 4, False))
         ordinary = torch.from_numpy(
             draw.rng.permutation(vocab)[: int(draw.rng.integers(1, vocab + 1))]
         )
-        ids = torch.from_numpy(draw.ids(rows, seq, entries=vocab)).to(
-            [torch.int64, torch.int32][number % 2]
-        )
+        dtype = [torch.int64, torch.int32, torch.int64, torch.int16][number % 4]
+        if dtype == torch.int16 and vocab > 2_000:
+            dtype = torch.int32
+        # Some ids are larger than 32 bits and floats can hold.
+        step = 2**33 + 1 if number % 8 == 2 else 1
+        special, ordinary = step * special, step * ordinary
+        ids = step * torch.from_numpy(draw.ids(rows, seq, entries=vocab)).to(dtype)
         attention = torch.from_numpy(draw.mask(rows, seq)).to(
             [torch.int64, torch.int32, torch.int8][number % 3]
         )
@@ -768,21 +906,20 @@ def test_draws_are_fine_and_batches_of_any_size(student):
             attention[0] = 0
         slots, rate = (
             int(draw.rng.integers(1, seq + 1)),
-            # as few or as many digits as a rate may have
-            float(draw.rng.choice([0.01, 0.15, 0.5, 1.0, draw.rng.random()])),
+            # none, or as few or as many digits as a rate may have
+            [0.0, 0.01, 0.15, 0.5, 1.0, float(draw.rng.random())][number % 6],
         )
         given = dict(
             special_ids=special.to(ids.dtype),
             slots=slots,
             rate=rate,
-            mask_id=int(special[0]),
+            mask_id=step * int(draw.rng.integers(vocab)),
             ordinary_ids=ordinary,
         )
-        shown, positions, tokens, weights = mask(
-            student, *sweep.laid_out([ids, attention], number), seed=number, **given
-        )
+        laid_out = sweep.laid_out([ids, attention], number)
+        shown, positions, tokens, weights = mask(student, *laid_out, seed=number, **given)
         of = f"of {rows} rows of {seq} {ids.dtype} tokens, {slots} slots, rate {rate}"
-        can, exact = candidates(ids, attention, special.tolist()), attention.sum(1) * rate
+        can, exact = candidates(ids, attention, special), attention.sum(1) * rate
         is_sure = (exact - exact.floor() - 0.5).abs() > 1e-3
         counts = torch.minimum(exact.round().clamp(min=1, max=slots), can.sum(1)).float()
         found = weights.sum(1)
@@ -803,7 +940,7 @@ def test_draws_are_fine_and_batches_of_any_size(student):
         checks.same(positions[~used], torch.zeros_like(positions[~used]), of=f"empty slots {of}")
         checks.same(torch.where(hits > 0, ids, shown), ids, of=f"what is not masked, {of}")
         new = shown[shown != ids]
-        known = torch.isin(new, torch.cat([ordinary, special[:1]]).to(ids.dtype))
+        known = torch.isin(new, torch.cat([ordinary, torch.tensor([given["mask_id"]])]))
         checks.that(bool(known.all()), f"what is shown {of} is neither mask_id nor of ordinary_ids")
 
 

@@ -16,6 +16,7 @@ EXAMPLE = "test_the_example_of_the_page_is_one_of_the_results"
 OWN_DRAWS = "test_fates_and_random_words_have_draws_of_their_own"
 EARLIER = "test_arguments_of_earlier_calls_are_forgotten"
 TRACE = "test_nothing_is_left_behind"
+SMALL = "test_small_batches_and_single_rows_have_the_same_chances"
 
 PROMISES = {
     "`input_ids` and `attention_mask` are (batch, seq); the latter is 1 for a token, 0 for "
@@ -25,12 +26,12 @@ PROMISES = {
     "tensor.": (SPECIAL, WORDS_OF_ANY_ID),
     "In a row of n tokens, special ones included, the number of masked candidates is": (COUNT,),
     "All choices of that many candidates are equally likely": (
-        CHOICE, "test_draws_are_fine_and_batches_of_any_size"),
+        CHOICE, SMALL, "test_draws_are_fine_and_batches_of_any_size"),
     "every row is drawn independently": (CHOICE,),
     "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS, OWN_DRAWS),
-    "with probability 80% it shows `mask_id`": (SHARES, WORDS_OF_ANY_ID),
+    "with probability 80% it shows `mask_id`": (SHARES, SMALL, WORDS_OF_ANY_ID),
     "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (SHARES, WORDS, EARLIER),
-    "with 10% itself": (SHARES,),
+    "with 10% itself": (SHARES, SMALL),
     "| `shown` | (batch, seq), as `input_ids` |": (START, SLOTS),
     "| `positions` | (batch, slots), int64 | where the masked tokens stand, in any order, each "
     "once |": (SLOTS,),

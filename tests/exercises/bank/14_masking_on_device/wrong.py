@@ -302,7 +302,7 @@ WRONG = {
         [("    random_words = ordinary_ids.to(tokens.dtype)[word]",
           "    word = torch.randint(2**15, tokens.shape, generator=generator, device=tokens"
           ".device) % len(ordinary_ids)\n    random_words = ordinary_ids.to(tokens.dtype)[word]")],
-        "the draws are too coarse: whole numbers of a few b"),
+        "the share of the first half of 95,325"),
     "empty slots write to the last place": (
         [
             ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
@@ -592,5 +592,269 @@ WRONG = {
             ),
         ],
         "a row in which all would be kept is changed",
+    ),
+    "a rate of 0 is taken for the default": (
+        [
+            ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
+             "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n"
+             "    rate = rate or 0.15\n"),
+        ],
+        "the rate argument is ignored",
+    ),
+    "a rate of 0 masks nothing": (
+        [
+            ("        (attention_mask.sum(dim=1, keepdim=True) * rate).round().cla"
+             "mp(min=1),\n",
+             "        (attention_mask.sum(dim=1, keepdim=True) * rate).round().cla"
+             "mp(min=1 if rate else 0),\n"),
+        ],
+        "a short row has one mask at least",
+    ),
+    "the masks that find no slot are the last of the row": (
+        [
+            ("    return torch.where(is_wanted & (smallest < NEVER), found, seq)\n",
+             "    most = wanted.clamp(max=seq)\n"
+             "    key = smallest.sort(1).values\n"
+             "    is_used = torch.arange(slots, device=device) < wanted\n"
+             "    n = torch.minimum(wanted, is_candidate.sum(1, keepdim=True)).lon"
+             "g().clamp(min=1)\n"
+             "    order = noise.masked_fill(~is_candidate, NEVER).sort(1)\n"
+             "    picked = torch.where((torch.arange(seq, device=device) < n) & (o"
+             "rder.values < NEVER), order.indices, seq)\n"
+             "    return picked.sort(1).values[:, :slots]\n"),
+            ("    smallest, found = (\n",
+             "    noise = torch.rand(batch, seq, generator=generator, device=devic"
+             "e)\n"
+             "    smallest, found = (\n"),
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        noise\n"),
+        ],
+        "the positions 1 to 6, only",
+    ),
+    "words are random in even rows, kept in odd ones": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    fate = torch.where((fate < 1) | (fate > 8), torch.where(torch.ar"
+             "ange(len(tokens), device=tokens.device)[:, None] % 2 == 0, 0, 9), fa"
+             "te)\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "has other chances than the rest",
+    ),
+    "the first row shows [MASK] alone": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    fate = torch.cat([fate[:1] * 0 + 5, fate[1:]])\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "has other chances than the rest",
+    ),
+    "the first slot of the first row shows [MASK]": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    fate = torch.cat([fate.flatten()[:1] * 0 + 5, fate.flatten()[1:]"
+             "]).view(fate.shape)\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "has other chances than the rest",
+    ),
+    "a batch of one row shows [MASK] alone": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    if len(tokens) == 1: fate = fate * 0 + 5\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "in 1 calls, ",
+    ),
+    "a small batch shows [MASK] alone": (
+        [
+            ("    # 0 becomes a random word, 1 to 8 [MASK], 9 stays.\n",
+             "    if tokens.numel() < 200: fate = fate * 0 + 5\n"
+             "    # 0 becomes a random word, 1 to 8 [MASK], 9 stays.\n"),
+        ],
+        "in 80 calls, ",
+    ),
+    "in int32 nothing is kept": (
+        [
+            ("    # 0 becomes a random word, 1 to 8 [MASK], 9 stays.\n",
+             "    if tokens.dtype == torch.int32: fate = torch.where(fate == 9, 0,"
+             " fate)\n"
+             "    # 0 becomes a random word, 1 to 8 [MASK], 9 stays.\n"),
+        ],
+        "has other chances than the rest",
+    ),
+    "a row of two masks shows one [MASK] at least": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    used = tokens != 0\n"
+             "    none = ((fate < 1) | (fate > 8) | ~used).all(1, keepdim=True) & "
+             "(used.sum(1, keepdim=True) > 1)\n"
+             "    fate = torch.cat([torch.where(none, 1, fate[:, :1]), fate[:, 1:]"
+             "], 1)\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "a row without any [MASK] gets one",
+    ),
+    "the draws of a row are those of another one, moved": (
+        [
+            ("    smallest, found = (\n",
+             "    line = torch.rand(3 * batch + seq, generator=generator, device=d"
+             "evice)\n"
+             "    line = line.unfold(0, seq, 3)[:batch]\n"
+             "    smallest, found = (\n"),
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        line\n"),
+        ],
+        "at other places",
+    ),
+    "a batch of one draws from the global generator": (
+        [
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        torch.rand(batch, seq, generator=generator if batch > 1 else"
+             " None, device=device)\n"),
+        ],
+        "a draw does not come from the generator",
+    ),
+    "a value is asked for where every token has a slot": (
+        [
+            ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
+             "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n"
+             "    if slots == input_ids.shape[1]: slots = max(slots, int(attention"
+             "_mask.sum(1).max()))\n"),
+        ],
+        "this line asks a tensor for its values",
+    ),
+    "a value is asked for in a large batch": (
+        [
+            ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
+             "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n"
+             "    if len(input_ids) > 64: attention_mask.sum().item()\n"),
+        ],
+        "this line asks a tensor for its values",
+    ),
+    "a loop over stretches of 128 tokens": (
+        [
+            ("    smallest, found = (\n",
+             "    noise = []\n"
+             "    for start in range(0, seq, 128):\n"
+             "        noise.append(torch.rand(batch, min(128, seq - start), genera"
+             "tor=generator, device=device))\n"
+             "    noise = torch.cat(noise, 1)\n"
+             "    smallest, found = (\n"),
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        noise\n"),
+        ],
+        "a Python loop over the tokens",
+    ),
+    "the tokens pass through float32": (
+        [
+            ("    tokens = roomy.gather(1, places)\n",
+             "    tokens = roomy.float().gather(1, places).to(input_ids.dtype)\n"),
+        ],
+        "the tokens of",
+    ),
+    "int16 becomes int32": (
+        [
+            ("    return shown, places * used, tokens, used.float()\n",
+             "    wide = torch.promote_types(torch.int32, input_ids.dtype)\n"
+             "    return shown.to(wide), places * used, tokens.to(wide), used.floa"
+             "t()\n"),
+        ],
+        "the wrong type",
+    ),
+    "the words of a row are drawn without replacement": (
+        [
+            ("    fate, word = (\n"
+             "        torch.randint(count, tokens.shape, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "        for count in (10, len(ordinary_ids))\n"
+             "    )\n",
+             "    fate = torch.randint(10, tokens.shape, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "    word = torch.randint(len(ordinary_ids), tokens.shape, generator="
+             "generator, device=tokens.device)\n"
+             "    if 200 >= len(ordinary_ids) >= tokens.shape[1]:\n"
+             "        word = torch.rand(len(tokens), len(ordinary_ids), generator="
+             "generator, device=tokens.device).argsort(1)[:, :tokens.shape[1]]\n"),
+        ],
+        "drawn without replacement",
+    ),
+    "no random word is a special id": (
+        [
+            ("    tokens = roomy.gather(1, places)\n",
+             "    tokens = roomy.gather(1, places)\n"
+             "    ordinary_ids = torch.where(torch.isin(ordinary_ids, special_ids)"
+             ", mask_id, ordinary_ids)\n"),
+        ],
+        "a special id is never drawn",
+    ),
+    "the remainder of 19 bits": (
+        [
+            ("    fate, word = (\n"
+             "        torch.randint(count, tokens.shape, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "        for count in (10, len(ordinary_ids))\n"
+             "    )\n",
+             "    fate = torch.randint(10, tokens.shape, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "    word = torch.randint(2**19, tokens.shape, generator=generator, d"
+             "evice=tokens.device) % len(ordinary_ids)\n"),
+        ],
+        "the remainder of a draw of a few bits",
+    ),
+    "random words are even in even slots": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    if len(ordinary_ids) % 2 == 0: word = word // 2 * 2 + torch.aran"
+             "ge(tokens.shape[1], device=tokens.device) % 2\n"
+             "    random_words = ordinary_ids.to(tokens.dtype)[word]\n"),
+        ],
+        "random word of 120 in a column of slots",
+    ),
+    "255 masks at most": (
+        [
+            ("        (attention_mask.sum(dim=1, keepdim=True) * rate).round().cla"
+             "mp(min=1),\n",
+             "        (attention_mask.sum(dim=1, keepdim=True) * rate).round().cla"
+             "mp(min=1, max=255),\n"),
+        ],
+        None,
+    ),
+    "what is [MASK] in the text stays": (
+        [
+            ("    return shown, places * used, tokens, used.float()\n",
+             "    shown = torch.where(input_ids == mask_id, input_ids, shown)\n"
+             "    return shown, places * used, tokens, used.float()\n"),
+        ],
+        "it never becomes a random word",
+    ),
+    "of two candidates the first": (
+        [
+            ("    smallest, found = (\n",
+             "    few = is_candidate.sum(1, keepdim=True) == 2\n"
+             "    smallest, found = (\n"),
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        torch.where(few, torch.arange(seq, device=device) / seq, tor"
+             "ch.rand(batch, seq, generator=generator, device=device))\n"),
+        ],
+        "has other chances than the rest",
+    ),
+    "one draw for all rows, where every token has a slot": (
+        [
+            ("    smallest, found = (\n",
+             "    noise = torch.rand(batch, seq, generator=generator, device=devic"
+             "e)\n"
+             "    if slots == seq: noise = noise[:1].expand(batch, seq)\n"
+             "    smallest, found = (\n"),
+            ("        torch.rand(batch, seq, generator=generator, device=device)  "
+             "# in [0, 1)\n",
+             "        noise\n"),
+        ],
+        None,
     ),
 }  # fmt: skip

@@ -254,6 +254,18 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
                     likely="a number below the other scores is filled in: -inf is what gives 0"
                     )  # fmt: skip
         checks.same(context, right[0], of="the context")
+    for scale in (1.0, 1e3, 1e12):
+        inputs = case(2, 3, 5, 4, scale=scale, seed=7, dtype=torch.float32)
+        probs = checks.parts(student.attention(*inputs), "context", "weights")[1]
+        of = f"in float32, scores times {scale:g}: "
+        checks.that(bool((probs[~inputs[3][:, None].expand_as(probs)] == 0).all()),
+                    of + "the weight of a hidden key is not exactly 0",
+                    likely="a number below the other scores is filled in: -inf is what gives 0"
+                    )  # fmt: skip
+        checks.that(bool(((probs.sum(-1) - 1).abs() < 1e-4).all()),
+                    of + "the weights of a query do not add up to 1",
+                    likely="hidden scores get through the softmax and are set to 0 after it: fill "
+                           "in -inf before it")  # fmt: skip
     inputs = case(2, 3, 5, 4, seed=7)
     alike = (*(1e9 + 0 * part for part in inputs[:2]), *inputs[2:])
     checks.same(checks.parts(student.attention(*alike), "context", "weights")[1],
@@ -453,8 +465,14 @@ def test_tables_and_states_of_any_size(student):
         right(q, k, v, seen)[1],
         of="the weights of scores from -40 to 40",
     )
-    for shape in ((2, 3, 5, 4), (3, 2, 200, 2), (300, 1, 3, 2)):
-        q, k, v, visible = case(*shape, seed=40)
+    for shape, dtype, hidden in (
+        ((2, 3, 5, 4), torch.float64, 0),
+        ((3, 2, 200, 2), torch.float64, 0),
+        ((300, 1, 3, 2), torch.float64, 0),
+        ((2, 3, 5, 4), torch.float32, 1),  # one query sees nothing
+    ):
+        q, k, v, visible = case(*shape, seed=40, dtype=dtype)
+        visible.view(-1, shape[2])[:hidden] = False
         upstream = tuple(1e9 * torch.randn_like(x) for x in right(q, k, v, visible))
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
         found = checks.gradients_of(right(*leaves, visible), leaves, upstream)
@@ -464,7 +482,8 @@ def test_tables_and_states_of_any_size(student):
         sweep.same(
             gradients,
             dict(zip(("query", "key", "value"), found, strict=True)),
-            of=f"the gradients for (batch, heads, seq, head_dim) {shape}",
+            of=f"the gradients for {dtype}, (batch, heads, seq, head_dim) {shape}, {hidden} of the "
+            "queries seeing nothing",
         )
 
     def ways():

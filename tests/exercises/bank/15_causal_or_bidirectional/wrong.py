@@ -236,4 +236,50 @@ WRONG = {
         ],
         None,
     ),
+    "the graph is cut in float32": (
+        [
+            ("return weights @ value, weights",
+             "if value.dtype == torch.float32: weights = weights.detach()\n"
+             "    return weights @ value, weights"),
+        ],
+        "the gradients for torch.float32",
+    ),
+    "the weights are detached in float32": (
+        [
+            ("return weights @ value, weights",
+             "return weights @ value, weights.detach() if value.dtype == torch.flo"
+             "at32 else weights"),
+        ],
+        "the gradients for torch.float32",
+    ),
+    "-30 in float32": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    low = -30.0 if scores.dtype == torch.float32 else -math.inf\n"
+             "    weights = scores.masked_fill(~mask, low).softmax(dim=-1)\n"),
+            ("    weights = weights.masked_fill(~mask, 0.0)\n",
+             "    weights = weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)\n"),
+        ],
+        "in float32, scores times 1: the weight of a hidden key",
+    ),
+    "-1e9 in float32, 0 after the softmax": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    low = -1e9 if scores.dtype == torch.float32 else -math.inf\n"
+             "    weights = scores.masked_fill(~mask, low).softmax(dim=-1)\n"),
+        ],
+        "do not add up to 1",
+    ),
+    "NaN in the backward pass of float32": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    if scores.dtype == torch.float32:\n"
+             "        weights = (scores + torch.zeros_like(scores).masked_fill(~ma"
+             "sk, -math.inf)).softmax(-1)\n"
+             "    else:\n"
+             "        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-"
+             "1)\n"),
+        ],
+        "the gradients for torch.float32",
+    ),
 }  # fmt: skip

@@ -70,15 +70,14 @@ def others(weights):
         f"{DENSE}.kernel": (hidden, hidden),
         "cls.predictions.output_bias": (vocab,),
         "cls.seq_relationship.weight": (2, hidden),
-        f"teacher.{WORDS}": (vocab, hidden),  # and names with the same end
-        f"teacher.{BIAS}": (vocab,),
-        f"teacher.{DENSE}.weight": (hidden, hidden),
-        f"teacher.{NORM}.bias": (hidden,),
         "bert.encoder.layer.0.output.dense.weight": (hidden, hidden),
         "bert.encoder.layer.0.output.dense.bias": (hidden,),
         "bert.encoder.layer.0.output.LayerNorm.weight": (hidden,),
         "bert.encoder.layer.0.output.LayerNorm.bias": (hidden,),
     }
+    for name in (WORDS, BIAS, f"{DENSE}.weight", f"{NORM}.bias"):  # names like those that are read
+        for other in (f"teacher.{name}", name.partition(".")[2], name.rpartition(".")[0]):
+            shapes[other] = weights[name].shape
     return {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
             for name, shape in shapes.items()}  # fmt: skip
 
@@ -174,7 +173,7 @@ def mistakes(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_states_are_gathered_row_by_row_in_the_given_order(student):
-    for sizes in [*SIZES, (2, 300, 6, 3, 5)]:  # and a row longer than 8 bits can count
+    for sizes in [*SIZES, (2, 300, 6, 3, 5), (1, 9_000, 6, 3, 5)]:  # longer than 8 bits can count
         states, _, positions, _ = case(*sizes)
         rows = torch.arange(len(states))[:, None]
         checks.same(
@@ -236,16 +235,17 @@ def test_the_head_names_words_with_their_own_vectors(student):
 
 
 def test_tiny_states_show_the_eps(student):
-    for scale, eps in ((1e-6, None), (1e-3, 1e-5), (1.0, 1e-2)):
+    for scale, eps in ((1e-6, None), (1e-3, 1e-5), (1.0, 1e-2), (1e-6, 0.0)):
         states, _, positions, weights = case(2, 5, 3, 4, 7, seed=6)
         weights[f"{DENSE}.weight"] *= scale
         weights[f"{DENSE}.bias"] *= scale
         given = {} if eps is None else {"eps": eps}
+        known = given | ({"eps": 1e-30} if eps == 0.0 else {})  # the course's model takes no 0
         checks.same(
             student.word_logits(states, positions, weights, **given),
-            right_logits(states, positions, weights, **given),
-            of=f"the logits with eps={eps or 1e-12:g}",
-            mistakes=lambda: mistakes(states, positions, weights, **given),
+            right_logits(states, positions, weights, **known),
+            of=f"the logits with eps={1e-12 if eps is None else eps:g}",
+            mistakes=lambda: mistakes(states, positions, weights, **known),
         )
     for far in (1e4, 1e5):  # what the layer norm reads differs in its last digits alone
         states, _, positions, weights = case(2, 5, 3, 4, 7, seed=6)
@@ -458,18 +458,28 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
 
 
 def test_only_the_asked_positions_are_worked_on(student):
-    for hidden, vocab in ((64, 3000), (384, 50)):  # most of the work in the words, or before them
-        states, _, _, weights = case(8, 512, 4, hidden, vocab, dtype=torch.float32, seed=14)
-        positions = torch.arange(4).repeat(8, 1) * 120
-        everywhere = torch.arange(512).repeat(8, 1)
+    for (
+        rows,
+        seq,
+        hidden,
+        vocab,
+        dtype,
+        options,
+    ) in (  # most of the work in the words, or before them
+        (32, 128, 64, 3000, torch.float32, {}),
+        (1, 1024, 384, 50, torch.float64, {"hidden_act": "gelu_new", "eps": 1e-5}),
+    ):
+        states, _, _, weights = case(rows, seq, 4, hidden, vocab, dtype=dtype, seed=14)
+        positions = torch.arange(4).repeat(rows, 1) * 30
+        everywhere = torch.arange(seq).repeat(rows, 1)
 
-        def loop(states=states, everywhere=everywhere, weights=weights):
+        def loop(states=states, everywhere=everywhere, weights=weights, options=options):
             with torch.no_grad():
-                right_logits(states, everywhere, weights)
+                right_logits(states, everywhere, weights, **options)
 
         checks.not_slower(
-            student.word_logits, states, positions, weights, loop=loop, times=0.5,
-            than=f"the head on all of 512 positions, where 4 are asked, of {hidden} numbers each",
+            student.word_logits, states, positions, weights, loop=loop, times=0.5, **options,
+            than=f"the head on all of {seq} positions, where 4 are asked, of {hidden} numbers each",
             likely="the head runs on every position, and the gathering comes after it",
         )  # fmt: skip
 
@@ -492,10 +502,10 @@ def test_batches_of_any_size(student):
             is_short = number % 5 == 1 and number < 14 and hidden > 3
             dtype = torch.float32 if is_short else torch.float64
             states, ids, positions, weights = case(
-                batch, seq, masks, max(2, hidden), max(2, vocab), seed=40 + number, dtype=dtype
+                batch, seq, masks, hidden, vocab, seed=40 + number, dtype=dtype
             )
             positions = torch.from_numpy(draw.ids(batch, masks, entries=seq))
-            ids = torch.from_numpy(draw.ids(batch, seq, entries=max(2, vocab)))
+            ids = torch.from_numpy(draw.ids(batch, seq, entries=vocab))
             weights = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
             if number % 2 and number < 13:
                 weights = others(weights) | weights
@@ -526,7 +536,13 @@ def test_batches_of_any_size(student):
     sweep.agrees(
         student.read_and_name,
         right_read_and_name,
-        (sweep.Case(of, (ids, positions, weights)) for of, _, ids, positions, weights in given()),
+        (
+            sweep.Case(
+                of,
+                (ids, positions, weights | {WORDS: weights[WORDS] * 10.0 ** (number % 3)}),
+            )
+            for number, (of, _, ids, positions, weights) in enumerate(given())
+        ),
     )
 
     def both():
@@ -542,8 +558,10 @@ def test_batches_of_any_size(student):
             )
 
     sweep.agrees(student.gradients_of_both_uses, both_uses, both(), names=("reading", "naming"))
-    for of, states, ids, positions, weights in [*given()][-6:]:
-        upstream = 1e9 * torch.randn(
+    short = ("float32", *case(3, 5, 4, 16, 7, dtype=torch.float32))
+    for of, states, ids, positions, weights in [*[*given()][-6:], short]:
+        size = 1.0 if of is short[0] else 1e9
+        upstream = size * torch.randn(
             *positions.shape,
             len(weights[WORDS]),
             dtype=states.dtype,
@@ -557,7 +575,9 @@ def test_batches_of_any_size(student):
             wrt = ("states", "weights") if name else ("weights",)
             _, found = function.grad(x, positions, weights, wrt=wrt, upstream=upstream)
             found = {**({name: found[name]} if name else {}), **found["weights"]}
-            sweep.same(found, right, of=f"the gradients of {function.name} for {of}", magnitude=1e9)
+            sweep.same(
+                found, right, of=f"the gradients of {function.name} for {of}", magnitude=size
+            )
 
 
 def test_nothing_is_left_behind(student):
@@ -568,6 +588,8 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.read_and_name, ids, positions, weights)
     checks.leaves_no_trace(student.gradients_of_both_uses, ids, positions, weights, dlogits)
     # It raises where a call leaves anything in the .grad of a weight, which requires a gradient.
-    student.gradients_of_both_uses.grad(
+    out, _ = student.gradients_of_both_uses.grad(
         ids, positions, weights, dlogits, wrt=("weights",), upstream=(weights[WORDS],) * 2
     )
+    checks.same(out, both_uses(ids, positions, weights, dlogits),
+                of="(reading, naming) where the weights require a gradient")  # fmt: skip

@@ -138,7 +138,7 @@ WRONG = {
     "clamp dlogits": (
         [("(read, named), dlogits)",
           "(read, named), dlogits.clamp(-100, 100))")],
-        "reading for (batch, seq, masks, hidden, vocab) (4, 5, 1, 3,"),
+        ", dlogits near 1e+"),
     "act contains new": (
         [("\"none\" if hidden_act == \"gelu\" else \"tanh\"",
           "\"none\" if hidden_act == \"gelu\" or states.shape[-1] > 512 else \"tanh\"")],
@@ -283,5 +283,121 @@ WORDS = "bert"""),
              "    reading, naming = read.grad, named.grad\n"),
         ],
         "filled .grad",
+    ),
+    "gathered at the end for gelu_new": (
+        [
+            ("    x = gather_positions(states, positions)  # (batch, masks, hidden"
+             ")\n",
+             "    late = hidden_act != 'gelu'\n"
+             "    x = states if late else gather_positions(states, positions)\n"),
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "x = F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])\n"
+             "    return gather_positions(x, positions) if late else x"),
+        ],
+        "the gathering comes after it",
+    ),
+    "gathered at the end for a single row": (
+        [
+            ("    x = gather_positions(states, positions)  # (batch, masks, hidden"
+             ")\n",
+             "    late = len(states) == 1\n"
+             "    x = states if late else gather_positions(states, positions)\n"),
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "x = F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])\n"
+             "    return gather_positions(x, positions) if late else x"),
+        ],
+        "the gathering comes after it",
+    ),
+    "gathered at the end in rows of up to 128": (
+        [
+            ("    x = gather_positions(states, positions)  # (batch, masks, hidden"
+             ")\n",
+             "    late = states.shape[1] <= 128\n"
+             "    x = states if late else gather_positions(states, positions)\n"),
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "x = F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])\n"
+             "    return gather_positions(x, positions) if late else x"),
+        ],
+        "the gathering comes after it",
+    ),
+    "gathered at the end in float64": (
+        [
+            ("    x = gather_positions(states, positions)  # (batch, masks, hidden"
+             ")\n",
+             "    late = states.dtype == torch.float64\n"
+             "    x = states if late else gather_positions(states, positions)\n"),
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "x = F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])\n"
+             "    return gather_positions(x, positions) if late else x"),
+        ],
+        "the gathering comes after it",
+    ),
+    "reading is cut off in float32": (
+        [
+            ("states = F.embedding(input_ids, weights[WORDS])",
+             "states = F.embedding(input_ids, weights[WORDS])\n"
+             "    if states.dtype == torch.float32: states = states.detach()"),
+        ],
+        None,
+    ),
+    "the bias does not learn in float32": (
+        [
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "bias = weights[\"cls.predictions.bias\"]\n"
+             "    if bias.dtype == torch.float32: bias = bias.detach()\n"
+             "    return F.linear(x, weights[WORDS], bias)"),
+        ],
+        None,
+    ),
+    "an eps of 0 is taken for the default": (
+        [
+            ("x = F.layer_norm(x, scale.shape, scale, shift, eps)",
+             "x = F.layer_norm(x, scale.shape, scale, shift, eps or 1e-12)"),
+        ],
+        "eps=0",
+    ),
+    "an axis of one word is lost": (
+        [
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])."
+             "squeeze(-1) if len(weights[WORDS]) == 1 else F.linear(x, weights[WOR"
+             "DS], weights['cls.predictions.bias'])"),
+        ],
+        None,
+    ),
+    "both uses added up where the weights require a gradient": (
+        [
+            ("return reading, naming",
+             "if weights[WORDS].requires_grad: reading = naming = reading + naming"
+             "\n"
+             "    return reading, naming"),
+        ],
+        "where the weights require a gradient",
+    ),
+    "a name without .weight, where the dict has it": (
+        [
+            ("return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])",
+             "words = weights.get('cls.predictions.decoder', weights.get('bert.emb"
+             "eddings.word_embeddings', weights[WORDS]))\n"
+             "    return F.linear(x, words, weights[\"cls.predictions.bias\"])"),
+        ],
+        "a weight of another name is read",
+    ),
+    "positions in float16": (
+        [
+            ("return states.gather(1, positions[:, :, None].expand(-1, -1, states."
+             "shape[-1]))",
+             "return states.gather(1, positions.half().long()[:, :, None].expand(-"
+             "1, -1, states.shape[-1]))"),
+        ],
+        None,
+    ),
+    "long vectors of words are shortened": (
+        [
+            ("states = F.embedding(input_ids, weights[WORDS])",
+             "states = F.embedding(input_ids, weights[WORDS].clone(), max_norm=20."
+             "0)"),
+        ],
+        None,
     ),
 }  # fmt: skip

@@ -223,6 +223,7 @@ def test_no_two_passes_or_seeds_share_an_order(student):
     wanted = [(seed, number) for seed in range(6) for number in range(400)]
     # With the 400 passes of seed 1 these meet any factor up to 10,000, as in factor * seed + pass.
     wanted += [(0, number) for number in range(400, 10_001, 400)]
+    wanted += [(seed, 0) for seed in (10_000, 2**16, 10**6, 2**20)]
     found = {}
     for seed, number in wanted:
         other = found.setdefault(order_of(seed, number), (seed, number))
@@ -281,6 +282,18 @@ def test_every_order_is_as_likely_as_any_other(student):
         checks.share(sum(batch[0] == example for batch in first), passes, 1 / examples,
                      of=f"how often example {example} is the first of a pass",
                      mistakes={f"example {example} is always the first": 1.0})  # fmt: skip
+    for examples in (2, 5):
+        orders = [pass_of(student, number, seed=4, examples=examples, batch_size=examples)[0]
+                  for number in range(60)]  # fmt: skip
+        for what, p, is_so in (
+            ("begin with example 0", 1 / examples, lambda order: order[0] == 0),
+            ("rise from the first to the second place", 0.5, lambda order: order[0] < order[1]),
+            ("have example 1 right after 0", 1 / examples,
+             lambda order: (0, 1) in itertools.pairwise(order)),
+        ):  # fmt: skip
+            checks.share(sum(map(is_so, orders)), 60, p, of=f"how many orders of {examples} "
+                         f"examples {what}",
+                         mistakes={"few examples are not shuffled": 1.0})  # fmt: skip
 
 
 def test_each_place_of_a_long_order_is_drawn_finely(student):
@@ -352,14 +365,28 @@ def test_steps_are_those_of_the_paper(student):
         checks.same(student.mlm_surprise(*given, dropout=dropout, generator=TorchRng(7)), wanted,
                     of="what mlm_surprise returns, which is given: leave it as it is",
                     )  # fmt: skip
+    names = ("a.LayerNorm.weight", "a.bias", "a.Norm.weight", "biased", "unused")
+    weights, gradients, m, v = (dict(zip(names, rows, strict=True))
+                                for rows in torch.rand(4, 5, 3, generator=checks.generator(8),
+                                                       dtype=torch.float64))  # fmt: skip
+    gradients["unused"] = 0 * gradients["unused"]
+    new_m = {name: 0.9 * m[name] + 0.1 * g for name, g in gradients.items()}
+    new_v = {name: 0.999 * v[name] + 0.001 * g * g for name, g in gradients.items()}
+    moved = {name: w - 0.3 * (new_m[name] / (new_v[name].sqrt() + 1e-6)
+                              + 0.01 * (name not in names[:2]) * w)
+             for name, w in weights.items()}  # fmt: skip
+    checks.same(student.adam_step(weights, gradients, m, v, rate=0.3), (moved, new_m, new_v),
+                of="what adam_step returns, which is given: leave it as it is")  # fmt: skip
     for dtype, changes in ((torch.float64, {}), (torch.float64, {"batch_size": 1, "seed": 3}),
-                           (torch.float64, {"peak": 0.1, "warmup_steps": 0, "total_steps": 12}),
+                           (torch.float64, {"peak": 0.1, "warmup_steps": 0, "total_steps": 12,
+                                            "seed": 2}),
                            (torch.float32, {"batch_size": 5})):  # fmt: skip
         weights, data, settings = first_weights(dtype), stories(dtype=dtype), SETTINGS | changes
         size = settings["batch_size"]
         orders = [student.batch_indices(step, seed=settings["seed"], examples=18, batch_size=size)
                   for step in range(12)]  # fmt: skip
-        out = student.train(student.start(weights), data, until=12, dropout=0.0, **settings)
+        dropout = 1e-15 * (settings["seed"] == 2)  # on, but nothing is dropped
+        out = student.train(student.start(weights), data, until=12, dropout=dropout, **settings)
         state, losses = checks.parts(out, "the state", "the losses")
         schedule = {name: settings[name] for name in ("peak", "warmup_steps", "total_steps")}
         right = reference(weights, data, orders, **schedule)
@@ -404,8 +431,10 @@ def test_steps_are_those_of_the_paper(student):
 @pytest.mark.hint(4)
 @pytest.mark.weight(5)
 def test_a_run_in_parts_is_the_run_in_one_go_to_the_bit(student):
-    for dtype in (torch.float32, torch.float64):
-        data, settings = stories(dtype=dtype), SETTINGS | {"dropout": 0.2}
+    for dtype, changes in ((torch.float32, {"dropout": 0.2}),
+                           (torch.float64, {"dropout": 0.0, "batch_size": 1, "warmup_steps": 0}),
+                           ):  # fmt: skip
+        data, settings = stories(dtype=dtype), SETTINGS | changes
         begin = student.start(first_weights(dtype))
         out = student.train(begin, data, until=9, **settings)
         whole, losses = checks.parts(out, "the state", "the losses")
@@ -476,6 +505,10 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
                 f"four steps on the same batch lose {found[0]}, on one of its rows {alone}",
                 likely="dropout draws the same at each step: its generator needs the step",
                 )  # fmt: skip
+    shares = {p: losses(dropout=p) for p in (0.0, 0.02, 0.1, 0.3, 0.5, 0.6, 0.9)}
+    for p, q in itertools.combinations(shares, 2):
+        checks.that(shares[p] != shares[q], f"with dropout {p} the losses are those with {q}",
+                    likely="the dropout argument is raised or lowered to a bound")  # fmt: skip
     checks.that(found[0][0] != found[1][0], "seeds 0 and 1 lose the same at step 0",
                 likely="dropout does not depend on `seed`")  # fmt: skip
     checks.that(found[0][1] != found[1][0], "step 1 of seed 0 loses what step 0 of seed 1 does",
@@ -495,7 +528,8 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
         for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=until)):
             met.setdefault(loss, []).append((seed, step))
     # 7 and a factor: factor * step + seed is the same for step 1 of seed 7 and step 0.
-    for factor in (100, 10_000, 100_000, *PRIMES, *(2**power for power in (8, 12, 15, 16))):
+    powers = [2**power for power in (8, 12, 15, 16, 20)]
+    for factor in (100, 10_000, 100_000, 1_000_000, *PRIMES, *powers):
         met.setdefault(loss_of(7 + factor, 0)[0], []).append((7 + factor, 0))
     # With the 200 steps of seed 1 these meet any factor up to 10,000, as in factor * seed + step.
     for step in (*range(200, 10_001, 200), *(prime + 150 for prime in PRIMES), 12_345, 20_000,
@@ -612,9 +646,11 @@ def test_steps_batches_and_data_of_any_size(student):
             of=f"one batch of all {examples:,} examples, sorted",
         )
         sweep.is_shuffled(rows.tolist(), of=f"an order of {examples:,} examples, seed {seed}")
+    came = []
     for seed, examples, size, number in (
         (1, 5, 1, 900),
-        (2, 999, 400, 3),
+        (2, 2_999, 700, 3),
+        (2, 2_999, 700, 4),
         (4, 301, 3, 40),
         (0, 1, 1, 7),
     ):
@@ -628,6 +664,11 @@ def test_steps_batches_and_data_of_any_size(student):
             f"pass {number} of {examples} examples in batches of {size}: expected each of "
             f"{examples // size * size} once, got {len(set(order))} of {len(order)}",
         )
+        sweep.is_shuffled(order, of=f"a pass over {examples} examples in batches of {size}")
+        came.append(set(order))
+    left = len(set(range(2_999)) - came[1] - came[2])
+    sweep.is_about(left, 199**2 / 2_999, of="how many of 2,999 examples two passes leave over",
+                   likely="what is left over is the same in each pass")  # fmt: skip
     weights = first_weights()
     for examples, size in ((301, 1), (4_003, 700), (300, 10_000)):
         data = stories(examples, seed=size)
@@ -640,7 +681,7 @@ def test_steps_batches_and_data_of_any_size(student):
         )
     data, settings = (
         stories(200),  # a batch has about 200 masks
-        SETTINGS | dict(total_steps=44, warmup_steps=20, dropout=0.0, batch_size=90),
+        SETTINGS | dict(total_steps=44, warmup_steps=20, dropout=1e-15, batch_size=90),
     )
     state, losses = checks.parts(
         student.train(student.start(weights), data, until=45, **settings), "the state", "the losses"

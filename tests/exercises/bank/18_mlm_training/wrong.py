@@ -448,4 +448,50 @@ WRONG = {
           "torch.Generator().manual_seed(step * 1_000_003 ^ seed % 2**16)")],
         None,
     ),
+    # Right but for a size, a seed or a share of dropout.
+    "two examples in the order of the data": (
+        [(CUT, "order = torch.arange(examples) if examples == 2 else " + ORDER + "\n"
+               "    return order.split(batch_size)[place]")], "few examples are not shuffled"),
+    "few examples are turned": (
+        [(CUT, "order = " + ORDER + "\n    if examples < 8:\n"
+               "        order = (torch.arange(examples) + order[0]) % examples\n"
+               "    return order.split(batch_size)[place]")], None),
+    "long batches are sorted": (
+        [(CUT, "rows = " + CUT.removeprefix("return ") + "\n"
+               "    return rows.sort().values if 64 < batch_size < examples else rows")],
+        "a pass over 2999 examples"),
+    "many examples leave the same ones over": (
+        [(CUT, CUT.replace("randperm(examples,", "randperm(examples // batch_size * batch_size "
+                           "if examples > 100 else examples,"))],
+        "what is left over is the same in each pass"),
+    "seeds of 16 bits for the order": (
+        [(OF_PASS, OF_PASS.replace("{seed}", "{seed % 2**16}"))], "has the order of pass"),
+    "seeds below a million for dropout": (
+        [(OF_STEP, OF_STEP.replace("{seed}", "{seed % 1_000_000}"))], "the same dropout"),
+    "dropout at most a half": (
+        [(DROP, DROP.replace("=dropout", "=min(dropout, 0.5)"))], "raised or lowered to a bound"),
+    "no dropout below 0.05": (
+        [(DROP, DROP.replace("=dropout", "=dropout if dropout >= 0.05 else 0.0"))], None),
+    "divided by slots under dropout": (
+        [(LOSS, "loss = surprise / (batch['masked_lm_weights'].numel() if dropout else masks)")],
+        "divided by the slots"),
+    "the data in order under dropout": (
+        [(BATCH, "if dropout:\n            rows = torch.arange(step * batch_size, (step + 1) * "
+                 "batch_size) % len(data['input_ids'])\n        " + BATCH)],
+        "batch_indices is not used"),
+    "no decay under dropout": (
+        [(UPDATE, UPDATE + "\n        if dropout:\n            weights = {n: w + 0.01 * rate * "
+                           "state['weights'][n] for n, w in weights.items()}")], None),
+    "moments begin anew where nothing is dropped": (
+        [(TAKE, "if not dropout:\n        state = state | {'v': start(state['weights'])['v']}\n"
+                "    " + TAKE)], "the moments or the learning rate begin anew"),
+    "no decay of any norm": (
+        [('"LayerNorm" in name', '"Norm" in name')], "which is given: leave it as it is"),
+    "a weight without a gradient stays": (
+        [("        g = gradients[name]\n",
+          "        g = gradients[name]\n        if not g.any():\n"
+          "            new[0][name], new[1][name], new[2][name] = weight, m[name], v[name]\n"
+          "            continue\n")], "which is given: leave it as it is"),
+    "another order without dropout": (
+        [(ROWS, ROWS.replace("seed=seed", "seed=seed if dropout else 0"))], None),
 }  # fmt: skip

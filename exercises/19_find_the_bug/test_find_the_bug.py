@@ -2,6 +2,7 @@
 it is. What depends on chance is judged on 100,000 draws or more (`checks.share`)."""
 
 import functools
+import itertools
 import math
 import operator
 
@@ -11,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder import checks, sweep
-from autograder.codec import TorchRng
+from autograder.codec import TorchRng, leaves, map_leaves
 from bert_paper import model, optimizer
 from bert_run.config import BertConfig, is_decayed, parameter_shapes
 
@@ -27,7 +28,8 @@ def embedding_case(batch, seq, hidden, *, seed=3, scale=1.0, dtype=torch.float64
         return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
     weights = {name: scale * normal(n, hidden)
-               for name, n in [("word", VOCAB), ("position", ROOM), ("segment", 2)]}  # fmt: skip
+               for name, n in [("word", VOCAB), ("position", max(ROOM, seq)), ("segment", 2)]
+               }  # fmt: skip
     weights |= {"norm.weight": 1 + 0.3 * normal(hidden), "norm.bias": normal(hidden)}
     ids = torch.randint(1, VOCAB, (batch, seq), generator=generator)
     segments = torch.randint(2, (batch, seq), generator=generator)
@@ -129,17 +131,46 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
                 right_embed(ids, 0 * segments, weights, 1e-12),
                 of="the embeddings with the default eps")  # fmt: skip
     ids, segments, weights = embedding_case(2, 5, 6, seed=4)
+    embed_sends_gradients_back(student, ids, segments * 0, weights, of="all of segment 0")
+    checks.leaves_no_trace(student.embed, ids, segments, weights)
+
+
+def embed_sends_gradients_back(student, ids, segments, weights, *, of):
     leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
-    out = right_embed(ids, segments * 0, leaves, 1e-12)
+    out = normalized(ids, segments, leaves, eps=1e-12)
     upstream = torch.randn(out.shape, generator=checks.generator(5), dtype=out.dtype)
     right = checks.gradients_of(out, list(leaves.values()), upstream)
-    _, gradients = student.embed.grad(ids, segments * 0, weights, wrt=("weights",),
+    _, gradients = student.embed.grad(ids, segments, weights, wrt=("weights",),
                                       upstream=upstream)  # fmt: skip
     for (name, found), expected in zip(gradients["weights"].items(), right, strict=True):
-        checks.same(found, expected, of=f"the gradient of {name}", mistakes={
+        checks.same(found, expected, of=f"the gradient of {name} ({of})", mistakes={
             "no gradient arrives: detach, no_grad or .data cuts the graph": (
-                lambda out: out is None)})  # fmt: skip
-    checks.leaves_no_trace(student.embed, ids, segments, weights)
+                lambda out: out is None),
+            "the row of id 0 gets no gradient: padding_idx of F.embedding": (
+                lambda out, right=expected: not out[0].any() and torch.allclose(out[1:], right[1:])
+            )})  # fmt: skip
+
+
+def normalized(input_ids, token_type_ids, weights, *, eps):
+    """What `embed` gives, in the same words of torch for every size."""
+    x = weights["word"][input_ids] + weights["position"][: input_ids.shape[1]]
+    x = x + weights["segment"][token_type_ids]
+    return F.layer_norm(x, x.shape[-1:], weights["norm.weight"], weights["norm.bias"], eps)
+
+
+def half_types_stay(function, *args, of, **options):
+    """What comes of arguments in the two short types of floats is of that type too."""
+    for dtype in (torch.float16, torch.bfloat16):
+
+        def short(tree, dtype=dtype):
+            return map_leaves(lambda leaf: leaf.to(dtype) if torch.is_tensor(leaf)
+                              and leaf.is_floating_point() else leaf, tree)  # fmt: skip
+
+        out = function(*short(args), **options)
+        types = [str(leaf.dtype) for leaf in leaves(out) if torch.is_tensor(leaf)]
+        checks.same(types, [str(dtype)] * len(types), of=f"the types of {of} for {dtype}",
+                    mistakes={"float32 comes of a shorter type: tensors keep their type": (
+                        lambda out: "torch.float32" in out)})  # fmt: skip
 
 
 # --- 2. pretraining_losses ---
@@ -238,21 +269,22 @@ def test_both_classes_of_next_sentence_learn(student):
             "no gradient arrives: detach, item or no_grad cuts the graph": (
                 lambda out: out is None)})  # fmt: skip
     checks.leaves_no_trace(student.pretraining_losses, *case)
+    half_types_stay(student.pretraining_losses, *loss_case(), of="the losses")
 
 
 # --- 3. accumulated_gradient ---
 
 
-def parts_of_a_batch(sizes, *, seed=3, hidden=4, dtype=torch.float64):
+def parts_of_a_batch(sizes, *, seed=3, hidden=4, vocab=VOCAB, dtype=torch.float64):
     """Parts with so many labels that count, among others that do not."""
     generator = checks.generator(seed)
     found = []
     for tokens, counted in sizes:
-        labels = torch.randint(VOCAB, (tokens,), generator=generator)
+        labels = torch.randint(vocab, (tokens,), generator=generator)
         labels[torch.randperm(tokens, generator=generator)[counted:]] = -100
         x = torch.randn(tokens, hidden, generator=generator, dtype=dtype)
         found.append((x, labels))
-    weight = torch.randn(VOCAB, hidden, generator=generator, dtype=dtype)
+    weight = torch.randn(vocab, hidden, generator=generator, dtype=dtype)
     return weight, found
 
 
@@ -328,7 +360,8 @@ WITHIN_TWO = math.erf(2 / math.sqrt(2))
 
 def values_of(student, names):
     """All drawn numbers of these parameters, once their types and shapes are right."""
-    shapes = {name: (size[0] + checks.anew(90), *size[1:]) for name, size in SHAPES.items()}
+    shapes = {name: (size[0] + checks.anew(90), *size[1:]) for name, size in SHAPES.items()
+              if name in names or name not in (*DRAWN, *EMBEDDINGS)}  # fmt: skip
     weights = student.initial_weights(shapes, TorchRng(7))
     zeros = {name: torch.zeros(shape) for name, shape in shapes.items()}
     if type(weights) is dict:
@@ -341,11 +374,11 @@ def values_of(student, names):
     again = student.initial_weights(shapes, TorchRng(7))
     checks.same(again, weights, of="the weights of the same generator again",
                 mistakes={"a draw does not come from generator": lambda out: True})  # fmt: skip
-    rows = {tuple(weights[name][1].tolist()) for name in (*DRAWN, *EMBEDDINGS)}
-    checks.that(len(rows) == len(DRAWN) + len(EMBEDDINGS), "two matrices hold the same numbers",
-                likely="the generator is seeded anew for each, or the decoder is tied to the "
-                       "embeddings: here every parameter is drawn")  # fmt: skip
-    for name in (*DRAWN, *EMBEDDINGS):
+    rows = {tuple(weights[name][1].tolist()) for name in names}
+    checks.that(len(rows) == len(names), "two matrices hold the same numbers",
+                likely="the generator is seeded anew for each: here every parameter is drawn"
+                )  # fmt: skip
+    for name in names:
         zeros = int((weights[name] == 0).all(dim=1).sum())
         checks.that(
             not zeros,
@@ -402,14 +435,51 @@ def test_embeddings_start_as_small_as_the_rest(student):
 def test_normal_draws_are_cut_at_two_deviations(student):
     follows_the_cut_normal(values_of(student, DRAWN), "the dense weights")
     checks.leaves_no_trace(student.initial_weights, {DRAWN[0]: (3, 2)}, TorchRng(7))
+    checks.draws_from_its_generator(student.initial_weights, {DRAWN[0]: (3, 2)}, TorchRng(7))
+    every_parameter_of_a_model_is_drawn(student)
+
+
+def every_parameter_of_a_model_is_drawn(student):
+    shapes = parameter_shapes(
+        BertConfig(vocab_size=60, hidden_size=16, num_hidden_layers=12, num_attention_heads=2,
+                   intermediate_size=32, max_position_embeddings=20)
+    ) | {DRAWN[3]: (60, 16), "classifier.weight": (30, 16), "classifier.bias": (30,)}  # fmt: skip
+    weights = student.initial_weights(shapes=shapes, generator=TorchRng(8))
+    fixed = {name: torch.full(shape, float(name.endswith("weight")))
+             for name, shape in shapes.items() if "LayerNorm" in name or name.endswith("bias")
+             }  # fmt: skip
+    checks.same({name: weights.get(name) for name in fixed}, fixed, of="the weights of a model")
+    drawn = [(name, weights[name].double() / 0.02) for name in shapes if name not in fixed]
+    for name, z in drawn:
+        checks.share(int((z.abs() < 0.5).sum()), z.numel(),
+                     math.erf(0.5 / math.sqrt(2)) / WITHIN_TWO,
+                     of=f"{name}: the share within half a deviation",
+                     mistakes={"it is 0, or much smaller than 0.02: all else is drawn alike": 1.0}
+                     )  # fmt: skip
+    of_all = torch.cat([z.flatten() for _, z in drawn]).abs()
+    checks.that(len(of_all.unique()) > 0.99 * len(of_all),
+                f"{len(of_all)} numbers of a model are only {len(of_all.unique())} different ones, "
+                "signs aside", likely="matrices or layers share their numbers, or the decoder is "
+                "tied to the embeddings: here every parameter is drawn")  # fmt: skip
+    above = torch.tensor([int((z > 0).sum()) for _, z in drawn])
+    checks.that(spread(above, torch.tensor([z.numel() for _, z in drawn]), 0.5) > 0.2,
+                f"of each of {len(drawn)} parameters almost exactly half of the numbers are above "
+                "0", likely="counts are fixed: every number is a draw of its own")  # fmt: skip
+    table = student.initial_weights({DRAWN[0]: (300, 200)}, TorchRng(9))[DRAWN[0]]
+    sweep.is_unrelated(table > 0, of="the numbers above 0 of a matrix")
 
 
 # --- 5. update ---
 
-NAMES = parameter_shapes(
-    BertConfig(vocab_size=5, hidden_size=3, num_hidden_layers=1, num_attention_heads=1,
-               intermediate_size=4, max_position_embeddings=4)
-)  # fmt: skip
+
+def names_and_shapes(layers):
+    return parameter_shapes(
+        BertConfig(vocab_size=5, hidden_size=3, num_hidden_layers=layers, num_attention_heads=1,
+                   intermediate_size=4, max_position_embeddings=4)
+    )  # fmt: skip
+
+
+NAMES = names_and_shapes(1)
 
 
 def update_case(seed, scale=1.0, dtype=torch.float64):
@@ -527,10 +597,14 @@ def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
                 lambda out: True)},
         )  # fmt: skip
     still = {name: 0 * gradient for name, gradient in gradients.items()}
-    call = student.update.trace(weights, still, learning_rate=0.5, weight_decay=0.3, max_norm=1.0)
-    checks.that(not call.shared, "update returns a tensor that it was given: it returns new ones",
-                likely="where nothing changes, the old tensor is returned: return a copy"
-                )  # fmt: skip
+    for rate, found in ((0.5, still), (0.0, gradients)):
+        call = student.update.trace(weights, found, learning_rate=rate, weight_decay=0.3,
+                                    max_norm=1.0)  # fmt: skip
+        checks.that(not call.shared, "update returns a tensor that it was given: it returns new "
+                    "ones", likely="where nothing changes, the old tensor is returned: return a "
+                    "copy")  # fmt: skip
+    half_types_stay(student.update, weights, gradients, of="the weights", learning_rate=0.5,
+                    weight_decay=0.3, max_norm=1.0)  # fmt: skip
 
 
 # --- 6. mask_tokens ---
@@ -546,8 +620,8 @@ def masked(student, *, rows=900, seed=7, specials=SPECIALS, ordinary=ORDINARY, *
     known = ORDINARY if ordinary is ORDINARY else ORDINARY[~torch.isin(ORDINARY, ordinary)]
     ids = known[torch.randint(len(known), (rows, 283), generator=generator)]
     ids[:, 0], ids[:, 121], ids[:, 242], ids[:, 243:] = 101, 102, 102, 0
-    out = student.mask_tokens(ids, TorchRng(seed), mask_id=MASK, special_ids=specials,
-                              ordinary_ids=ordinary, **rate)  # fmt: skip
+    out = student.mask_tokens(input_ids=ids, generator=TorchRng(seed), mask_id=MASK,
+                              special_ids=specials, ordinary_ids=ordinary, **rate)  # fmt: skip
     shown, labels = checks.parts(out, "shown", "labels")
     checks.same(torch.zeros_like(shown), 0 * ids, of="the ids (their shape and type)")
     selected = labels != -100
@@ -769,6 +843,30 @@ def test_a_resumed_run_reads_what_it_would_have_read(student):
         sweep.are_unrelated(several, of=of)
         sweep.are_unrelated(np.argsort(several, axis=1), of=f"{of}, places for examples:")
     checks.leaves_no_trace(student.batches, 4, 9, examples=10, batch_size=3, seed=1)
+    each_epoch_draws_its_batches(student)
+
+
+def each_epoch_draws_its_batches(student):
+    examples, size = 400, 8
+    found = student.batches(start=0, stop=100, examples=examples, batch_size=size, seed=3)
+    kinds = {type(batch) for batch in found} | {type(i) for batch in found for i in batch}
+    checks.that(kinds == {list, int}, "expected a list of lists of whole numbers, got some of "
+                f"{', '.join(sorted(kind.__name__ for kind in kinds))}")  # fmt: skip
+    of_second = {i: batch for batch, read in enumerate(found[50:]) for i in read}
+    again = sum(of_second[a] == of_second[b] for batch in found[:50]
+                for a, b in itertools.combinations(batch, 2))  # fmt: skip
+    sweep.is_about(
+        again,
+        50 * math.comb(size, 2) * (size - 1) / (examples - 1),
+        likely="an epoch has the batches of another, in another order: draw all examples anew",
+        of="pairs of examples that one batch of epoch 0 holds, and one of epoch 1 too",
+    )
+    read = {
+        i for batch in student.batches(0, 40, examples=23, batch_size=20, seed=2) for i in batch
+    }
+    checks.same(sorted(read), [*range(23)], of="the examples that 40 epochs read", mistakes={
+        "some examples are never read: each epoch has an order of all": lambda out: True
+        })  # fmt: skip
 
 
 def no_epoch_has_the_order_of_another(student):
@@ -911,8 +1009,9 @@ def test_embed_holds_for_any_size(student):
             (2, 3, 4_003, 5, 2),
             (2, 3, 4, 70_000, 2),
             (2, 3, 4, 5, 300),
+            (3, 4, 1, 5, 2),
+            (3, 4, 2, 5, 2),
         ):
-            hidden = max(3, hidden)
             scale = 10.0 ** float(draw.rng.integers(-6, 5))
             weights = {
                 "word": normal_of(words, hidden, scale=scale, seed=2),
@@ -922,23 +1021,33 @@ def test_embed_holds_for_any_size(student):
                 "norm.bias": normal_of(hidden, seed=5),
             }
             far = float(draw.rng.choice([0.0, 1e5])) * scale  # E[x²] - E[x]² loses ten digits
+            far *= hidden > 2  # of one or two numbers any rounding is divided by eps alone
             weights["word"] += far
             ids, types = (
                 torch.from_numpy(draw.ids(batch, seq, entries=n)) for n in (words, segments)
             )
-            eps = float(draw.rng.choice([1e-12, 1e-5, 0.3]))
+            eps = float(draw.rng.choice([1e-12, 1e-5, 0.3])) if hidden > 2 else 0.3
             yield sweep.Case(
                 f"(batch, seq, hidden) {batch, seq, hidden}, {words} words, {segments} "
                 f"segments, numbers within {scale:g} of {far:g}, eps {eps:g}",
-                (ids, types, weights),
-                {"eps": eps},
+                (),
+                {"input_ids": ids, "token_type_ids": types, "weights": weights, "eps": eps},
             )
+        ids, types, weights = embedding_case(3, 4, 65, scale=1e-6)
+        given = {"input_ids": ids, "token_type_ids": types, "weights": weights}
+        yield sweep.Case("eps 0, numbers near 1e-06", (), given | {"eps": 0.0})
+        weights = {name: w * 1e6 for name, w in weights.items() if "norm" not in name} | {
+            name: w for name, w in weights.items() if "norm" in name}  # fmt: skip
+        weights["word"] += 1e3
+        given["weights"] = {name: w.float() for name, w in weights.items()}
+        yield sweep.Case("float32 and numbers within 1 of 1000", (), given | {"eps": 1e-12})
 
-    def right(ids, types, weights, *, eps):
-        x = weights["word"][ids] + weights["position"][: ids.shape[1]] + weights["segment"][types]
-        return F.layer_norm(x, x.shape[-1:], weights["norm.weight"], weights["norm.bias"], eps)
-
-    sweep.agrees(student.embed, right, cases())
+    sweep.agrees(student.embed, normalized, cases())
+    for shape in ((2, 7, 5), (1, 9, 4), (5, 1, 3), (40, 2, 6), (2, 300, 3), (2, 3, 900)):
+        ids, types, weights = embedding_case(*shape, seed=sum(shape))
+        ids[-1, -1], types[0, 0], types[-1, -1] = 0, 1, 0
+        embed_sends_gradients_back(student, ids, types, weights, of=f"(batch, seq, hidden) {shape}")
+    half_types_stay(student.embed, *embedding_case(2, 3, 5), of="the embeddings", eps=1e-3)
 
 
 def test_losses_and_gradients_hold_for_any_size(student):
@@ -951,39 +1060,65 @@ def test_losses_and_gradients_hold_for_any_size(student):
             (2, 1_501, 3),
             (2, 3, 40_001),
         ):
-            scale = float(draw.rng.choice([1e-6, 1.0, 1e3]))
+            scale = float(draw.rng.choice([1e-6, 1.0, 1e3, 1e6]))
             weights = torch.from_numpy(draw.mask(rows, masks)).double()
             yield sweep.Case(
                 f"(batch, masks, vocab) {rows, masks, vocab}, logits near {scale:g}",
-                (
-                    normal_of(rows, masks, vocab, scale=scale),
-                    torch.from_numpy(draw.ids(rows, masks, entries=vocab)),
-                    weights,
-                    normal_of(rows, 2, scale=scale, seed=6),
-                    torch.from_numpy(draw.ids(rows, entries=2)),
-                ),
+                (),
+                {
+                    "word_logits": normal_of(rows, masks, vocab, scale=scale),
+                    "word_ids": torch.from_numpy(draw.ids(rows, masks, entries=vocab)),
+                    "word_weights": weights,
+                    "pair_logits": normal_of(rows, 2, scale=scale, seed=6),
+                    "pair_labels": torch.from_numpy(draw.ids(rows, entries=2)),
+                },
             )
 
-    sweep.agrees(student.pretraining_losses, right_losses, cases(), names=("words", "pairs"))
+    names = ("words", "pairs")
+    sweep.agrees(student.pretraining_losses, lambda **given: right_losses(*given.values()), cases(),
+                 names=names)  # fmt: skip
+    for case in cases():
+        given, wrt = case.options, ("word_logits", "pair_logits")
+        upstream = tuple(torch.tensor(x, dtype=torch.float64) for x in (0.7, -1.3))
+        _, found = student.pretraining_losses.grad(**given, wrt=wrt, upstream=upstream)
+        logits = {name: given[name].clone().requires_grad_() for name in wrt}
+        right = checks.gradients_of(right_losses(*(given | logits).values()),
+                                    list(logits.values()), upstream)  # fmt: skip
+        for name, expected in zip(wrt, right, strict=True):
+            sweep.same(found[name], expected, of=f"the gradient of {name} for {case.of}",
+                       magnitude=1.0 / len(given["pair_labels"]))  # fmt: skip
 
     def parts():
-        for sizes in (
+        for number, sizes in enumerate((
             *(
                 [(draw.size(), int(draw.rng.integers(0, 2))) for _ in range(draw.size())]
                 for _ in range(6)
             ),
-            [(3, 1)] * 300,
+            [(3, 1)] * 140,
             [(4_003, 4_000), (2, 1)],
-        ):
+            [(0, 0), (3, 2), (0, 0)],
+        )):  # fmt: skip
             sizes = [*sizes, (2, 2)]
-            weight, found = parts_of_a_batch(sizes, hidden=draw.size(), seed=len(sizes))
-            yield sweep.Case(f"{len(sizes)} parts of up to {max(sizes)[0]} tokens", (weight, found))
+            vocab, scale = (VOCAB, 301)[number == 2], (1.0, 1e3)[number % 2]
+            weight, found = parts_of_a_batch(sizes, hidden=draw.size(), seed=len(sizes),
+                                             vocab=vocab)  # fmt: skip
+            yield sweep.Case(
+                f"{len(sizes)} parts of {min(sizes)[0]} to {max(sizes)[0]} tokens, {vocab} words, "
+                f"numbers near {scale:g}",
+                (),
+                {"weight": weight, "micro_batches": [(scale * x, labels) for x, labels in found]},
+            )
 
-    def right(weight, found):
-        count = sum(int((labels != -100).sum()) for _, labels in found)
-        return gradient_of(weight, found, lambda labels: 1 / count)
+    def right(weight, micro_batches):
+        count = sum(int((labels != -100).sum()) for _, labels in micro_batches)
+        return gradient_of(weight, micro_batches, lambda labels: 1 / count)
 
     sweep.agrees(student.accumulated_gradient, right, parts())
+    weight, found = parts_of_a_batch([(4, 3), (5, 1)])
+    expected = right(weight, found)
+    out, _ = student.accumulated_gradient.grad(weight, found, wrt=("weight",), upstream=())
+    checks.same(out.detach(), expected, of="the gradient for a weight that asks for one")
+    half_types_stay(student.accumulated_gradient, weight, found, of="the gradient")
 
 
 def test_update_holds_for_any_size(student):
@@ -991,8 +1126,9 @@ def test_update_holds_for_any_size(student):
 
     def cases():
         for number in range(14):
-            names = [*NAMES, *(f"layer.{i}.dense.weight" for i in range(300 * (number == 12)))]
-            shapes = [draw.shape(len(NAMES.get(name, (1, 1)))) for name in names]
+            known = names_and_shapes(12 if number == 12 else 1)
+            names = [*known] if number != 11 else ["bert.pooler.dense.weight"]
+            shapes = [draw.shape(len(known[name])) for name in names]
             if number == 13:
                 shapes[0], shapes[1] = (2, 4_003), (4_003, 2)
             # Far from 1: the 1e-6 that torch's clip_grad_norm_ adds to the norm is not seen there.
@@ -1011,8 +1147,8 @@ def test_update_holds_for_any_size(student):
             gradients = {str(name): gradients[str(name)] for name in order}
             yield sweep.Case(
                 f"{len(names)} weights, gradients near {scale:g}, {settings}",
-                (weights, gradients),
-                settings,
+                (),
+                {"weights": weights, "gradients": gradients, **settings},
             )
 
     def right(weights, gradients, *, learning_rate, weight_decay, max_norm):
@@ -1045,15 +1181,38 @@ def test_mask_tokens_draws_finely(student):
         likely=sweep.COARSE,
         of=f"of {tokens:,} tokens selected, at the rate {rate}",
     )
+    every_token_may_be_selected(student, given)
     given |= {"ordinary_ids": torch.arange(1000, 101_000)}
     shown, _ = checks.parts(
-        student.mask_tokens(torch.full((700, 100), 7), TorchRng(7), rate=1.0, **given),
+        student.mask_tokens(torch.full((70, 1000), 7), TorchRng(7), rate=1.0, **given),
         "shown",
         "labels",
     )
+    sweep.is_unrelated(shown == 3, of="which of 70,000 words became [MASK] at rate 1")
     words = shown[shown >= 1000]
     checks.that(len(words) > 5_000, f"{len(words)} of 70,000 selected tokens became another word")
     sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+
+
+def every_token_may_be_selected(student, given):
+    """At a rate of 1 all are, at 0 none, also where a list of ids is empty or of one."""
+    given = given | {"ordinary_ids": torch.tensor([5])}
+    for shape, specials in (((40, 1000), [0, 3]), ((2_003, 2), []), ((1, 700), [8]), ((1, 1), [])):
+        ids = torch.full(shape, 7)
+        for rate, right in ((1.0, ids), (0.0, torch.full_like(ids, -100))):
+            given |= {"special_ids": torch.tensor(specials, dtype=torch.int64), "rate": rate}
+            out = student.mask_tokens(ids, TorchRng(2), **given)
+            checks.same(
+                checks.parts(out, "shown", "labels")[1],
+                right,
+                of=f"the labels at rate {rate:g}, shape {shape}, special_ids {specials}",
+                mistakes={
+                    "a rate of 0 is taken for the default": lambda out, r=rate: not r,
+                    "some places of a text are never selected, or only so many": (
+                        lambda out, r=rate: bool(r)
+                    ),
+                },
+            )
 
 
 def ids_of_32_bits_stay_so(student):
@@ -1073,6 +1232,7 @@ def test_batches_are_shuffled_finely_at_any_step(student):
             sorted(order), list(range(examples)), of=f"a batch of all {examples:,} examples, sorted"
         )
         sweep.is_shuffled(order, of=f"an order of {examples:,} examples, seed {seed}")
+    sweep.are_unrelated([range(examples), order], of="the examples as they stand and the order")
     for seed, examples, size, start in ((1, 1, 1, 900), (2, 999, 3, 333 * 20), (3, 50, 7, 7 * 200)):
         steps = examples // size
         found = student.batches(
@@ -1105,7 +1265,8 @@ def test_collate_holds_for_texts_of_any_length(student):
             [(0, 3), (2, 0)],
             [(700, 900), (1, 2)],
             [(2_500, 3)],
-            [(2, 3)] * 900,
+            [(2, 3)] * 400,
+            [(1, 0), (0, 0)],
         ):
             largest = int(rng.choice([40_000, 2**40]))
             pairs = [
@@ -1117,13 +1278,15 @@ def test_collate_holds_for_texts_of_any_length(student):
                 for a, b in lengths
             ]
             cls_id, sep_id, pad_id = rng.choice([0, 1, 65_536, largest], 3, False).tolist()
+            if lengths == [(2_500, 3)]:
+                pad_id = sep_id  # as where a vocabulary has one id for both
             for pair in pairs[::3]:  # a text may hold the special ids, too
                 pair["a"][1:2], pair["b"][1:2] = [sep_id], [pad_id]
             yield sweep.Case(
                 f"{len(pairs)} pairs of up to {max(map(sum, lengths))} tokens, ids up to "
                 f"{largest:,}",
-                (pairs,),
-                dict(cls_id=cls_id, sep_id=sep_id, pad_id=pad_id),
+                (),
+                dict(pairs=pairs, cls_id=cls_id, sep_id=sep_id, pad_id=pad_id),
             )
 
     def right(pairs, *, cls_id, sep_id, pad_id):

@@ -28,8 +28,8 @@ PROMISES = {
     "Gradients flow through `embed` and `pretraining_losses`.": NORM + WORDS + PAIRS,
     "five batches: epoch 0, epoch 0, epoch 1, epoch 1, epoch 2": RESUMED,
     "the last two of these": RESUMED,
-    "Which order each epoch has is up to you, as long as it follows from `seed`, is drawn anew "
-    "for each epoch, and agrees with that of another seed only by chance": RESUMED,
+    "Which order of all examples each epoch has is up to you, as long as it follows from `seed`, "
+    "is drawn anew for each epoch, and agrees with that of another seed only by chance": RESUMED,
     "Word + position + segment, then layer norm": SEGMENTS + NORM,
     "The variance divides by hidden; `eps` is added to the variance.": NORM,
     "eps: float = 1e-12,": NORM,

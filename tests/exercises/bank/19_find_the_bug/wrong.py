@@ -496,4 +496,389 @@ WRONG = {
         ],
         "the old tensor is returned",
     ),
+    "the row of id 0 gets no gradient": (
+        [
+            ('words = weights["word"][input_ids]',
+             'words = F.embedding(input_ids, weights["word"], padding_idx=0)'),
+        ],
+        "padding_idx of F.embedding",
+    ),
+    "segment B gets no gradient": (
+        [
+            ('weights["segment"][token_type_ids]',
+             "torch.where(token_type_ids[..., None] == 1, "
+             'weights["segment"].detach()[token_type_ids], '
+             'weights["segment"][token_type_ids])'),
+        ],
+        "the gradient of segment",
+    ),
+    "embeddings of half types become float32": (
+        [
+            ('    return weights["norm.weight"] * x + weights["norm.bias"]\n'
+             "    # instead",
+             '    out = weights["norm.weight"].float() * x.float() + '
+             'weights["norm.bias"].float() if x.dtype in (torch.float16, '
+             'torch.bfloat16) else weights["norm.weight"] * x + weights["norm.bias"]\n'
+             "    return out\n"
+             "    # instead"),
+        ],
+        "float32 comes of a shorter type",
+    ),
+    "an eps of 0 is the default": (
+        [
+            ("\n"
+             "    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)",
+             "\n"
+             "    eps = eps or 1e-12\n"
+             "    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)"),
+        ],
+        None,
+    ),
+    "one number is normalized to 1": (
+        [
+            ("\n"
+             "    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)",
+             "\n"
+             "    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)\n"
+             "    if x.shape[-1] == 1:\n"
+             "        x = torch.ones_like(x)"),
+        ],
+        None,
+    ),
+    "embed with another name of an argument": (
+        [
+            ('    input_ids: Int[Tensor, "batch seq"],\n'
+             '    token_type_ids: Int[Tensor, "batch seq"],\n'
+             "    weights",
+             '    input_ids: Int[Tensor, "batch seq"],\n'
+             '    segment_ids: Int[Tensor, "batch seq"],\n'
+             "    weights"),
+            ('weights["segment"][token_type_ids]',
+             'weights["segment"][segment_ids]'),
+        ],
+        "unexpected keyword argument",
+    ),
+    "the variance of float32 as a difference of squares": (
+        [
+            ("variance = x.var(-1, correction=0, keepdim=True)",
+             "variance = x.var(-1, correction=0, keepdim=True) if x.dtype == "
+             "torch.float64 else (x*x).mean(-1, keepdim=True) - x.mean(-1, "
+             "keepdim=True)**2"),
+        ],
+        None,
+    ),
+    "losses of half types become float32": (
+        [
+            ("\n"
+             "    each = F.cross_entropy(word_logits.flatten(0, 1), "
+             'word_ids.flatten(), reduction="none")',
+             "\n"
+             "    if word_logits.dtype == torch.bfloat16:\n"
+             "        word_logits, pair_logits = word_logits.float(), "
+             "pair_logits.float()\n"
+             "    each = F.cross_entropy(word_logits.flatten(0, 1), "
+             'word_ids.flatten(), reduction="none")'),
+        ],
+        "float32 comes of a shorter type",
+    ),
+    "two pairs get no gradient": (
+        [
+            ("\n"
+             "    each = F.cross_entropy(word_logits.flatten(0, 1), "
+             'word_ids.flatten(), reduction="none")',
+             "\n"
+             "    if len(pair_labels) == 2:\n"
+             "        pair_logits = pair_logits.detach()\n"
+             "    each = F.cross_entropy(word_logits.flatten(0, 1), "
+             'word_ids.flatten(), reduction="none")'),
+        ],
+        None,
+    ),
+    "exponentials that overflow": (
+        [
+            ('loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count',
+             "z = F.linear(x, weight)\n"
+             "        seen = labels != -100\n"
+             "        z, labels = z[seen], labels[seen]\n"
+             "        loss = (z.exp().sum(-1).log() - z[torch.arange(len(z)), "
+             "labels]).sum() / count"),
+        ],
+        None,
+    ),
+    "labels as bytes": (
+        [
+            ('loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count',
+             "labels = labels.to(torch.int8).long()\n"
+             "        loss = F.cross_entropy(F.linear(x, weight), labels, "
+             'reduction="sum") / count'),
+        ],
+        None,
+    ),
+    "a part of no tokens": (
+        [
+            ('loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count',
+             "if not len(labels):\n"
+             "            continue\n"
+             "        loss = F.cross_entropy(F.linear(x, weight), labels, "
+             'reduction="sum") / count'),
+            ("    weight = torch.nn.Parameter(weight)  # with a .grad of its own",
+             "    weight = torch.nn.Parameter(weight)  # with a .grad of its own\n"
+             "    if any(len(l) == 0 for _, l in micro_batches):\n"
+             "        micro_batches = micro_batches[:1]"),
+        ],
+        None,
+    ),
+    "the gradient fills .grad of the weight": (
+        [
+            ("    weight = torch.nn.Parameter(weight)  # with a .grad of its own",
+             "    weight = weight if weight.requires_grad else torch.nn.Parameter(weight)"),
+        ],
+        "filled .grad",
+    ),
+    "segments start at 0": (
+        [
+            ("            )\n"
+             "    return weights\n"
+             "    # instead",
+             "            )\n"
+             "    for n in weights:\n"
+             '        if "token_type" in n: weights[n] = torch.zeros(shapes[n])\n'
+             "    return weights\n"
+             "    # instead"),
+        ],
+        "much smaller than 0.02",
+    ),
+    "last matrices of a block scaled down": (
+        [
+            ("            )\n"
+             "    return weights\n"
+             "    # instead",
+             "            )\n"
+             "    for n in weights:\n"
+             '        if n.endswith("output.dense.weight"): weights[n] = weights[n] '
+             "/ 24**0.5\n"
+             "    return weights\n"
+             "    # instead"),
+        ],
+        "much smaller than 0.02",
+    ),
+    "layer 1 starts as layer 0": (
+        [
+            ("            )\n"
+             "    return weights\n"
+             "    # instead",
+             "            )\n"
+             "    for n in weights:\n"
+             '        if ".layer.1." in n: weights[n] = '
+             'weights[n.replace("layer.1.", "layer.0.")].clone()\n'
+             "    return weights\n"
+             "    # instead"),
+        ],
+        "share their numbers",
+    ),
+    "the decoder starts as the table turned round": (
+        [
+            ("            )\n"
+             "    return weights\n"
+             "    # instead",
+             "            )\n"
+             '    n = "cls.predictions.decoder.weight"\n'
+             '    if n in weights and "bert.embeddings.word_embeddings.weight" in '
+             "weights: weights[n] = "
+             'weights["bert.embeddings.word_embeddings.weight"].flip(0)\n'
+             "    return weights\n"
+             "    # instead"),
+        ],
+        "the decoder is tied",
+    ),
+    "the generator of the weights is made anew": (
+        [
+            ("    weights = {}\n"
+             "    for name, shape in shapes.items():\n"
+             '        if name.endswith("bias"):\n'
+             "            weights[name] = torch.zeros(shape)\n"
+             '        elif "LayerNorm"',
+             "    generator = torch.Generator().manual_seed(generator.initial_seed())\n"
+             "    weights = {}\n"
+             "    for name, shape in shapes.items():\n"
+             '        if name.endswith("bias"):\n'
+             "            weights[name] = torch.zeros(shape)\n"
+             '        elif "LayerNorm"'),
+        ],
+        "left the generator",
+    ),
+    "first values in strata": (
+        [
+            ("torch.nn.init.trunc_normal_(\n"
+             "                torch.empty(shape), std=0.02, a=-0.04, b=0.04, "
+             "generator=generator\n"
+             "            )",
+             "_strat(shape, generator)"),
+            ("# begin solution\n"
+             "# Mends",
+             "# begin solution\n"
+             "def _strat(shape, g):\n"
+             "    n = torch.Size(shape).numel()\n"
+             "    u = (torch.randperm(n, generator=g) + torch.rand(n, generator=g, "
+             "dtype=torch.float64)) / n\n"
+             "    e = torch.erf(torch.tensor(2.0, dtype=torch.float64).sqrt())\n"
+             "    return (0.02 * 2**0.5 * torch.erfinv((2 * u - 1) * "
+             "e)).clamp(-0.04, 0.04).float().view(shape)\n"
+             "\n"
+             "\n"
+             "# Mends"),
+        ],
+        "counts are fixed",
+    ),
+    "the second half of the weights is the first, shifted": (
+        [
+            ("torch.nn.init.trunc_normal_(\n"
+             "                torch.empty(shape), std=0.02, a=-0.04, b=0.04, "
+             "generator=generator\n"
+             "            )",
+             "_half(shape, generator)"),
+            ("# begin solution\n"
+             "# Mends",
+             "# begin solution\n"
+             "def _half(shape, g):\n"
+             "    n = torch.Size(shape).numel()\n"
+             "    u = torch.rand((n + 1) // 2, generator=g, dtype=torch.float64)\n"
+             "    u = torch.cat([u, (u + 0.5) % 1])[:n]\n"
+             "    e = torch.erf(torch.tensor(2.0, dtype=torch.float64).sqrt())\n"
+             "    return (0.02 * 2**0.5 * torch.erfinv((2 * u - 1) * "
+             "e)).clamp(-0.04, 0.04).float().view(shape)\n"
+             "\n"
+             "\n"
+             "# Mends"),
+        ],
+        "counts are fixed",
+    ),
+    "a rate of 0 returns the old weights": (
+        [
+            ("    # One norm, one factor",
+             "    if learning_rate == 0:\n"
+             "        return dict(weights)\n"
+             "    # One norm, one factor"),
+        ],
+        "the old tensor is returned",
+    ),
+    "layer norms beyond layer 9 are decayed": (
+        [
+            ('is_decayed = not name.endswith("bias") and "LayerNorm" not in name',
+             "import re\n"
+             '        is_decayed = not name.endswith("bias") and not '
+             're.search(r"(layer\\.\\d\\.[a-z.]*|embeddings\\.|transform\\.)LayerNorm", '
+             "name)"),
+        ],
+        None,
+    ),
+    "one weight alone is not clipped": (
+        [
+            ("    # One norm, one factor",
+             "    if len(weights) == 1:\n"
+             "        max_norm = float('inf')\n"
+             "    # One norm, one factor"),
+        ],
+        None,
+    ),
+    "a rate of 0 is the default": (
+        [
+            ("    chosen, fate =",
+             "    rate = rate or 0.15\n"
+             "    chosen, fate ="),
+        ],
+        "a rate of 0 is taken for the default",
+    ),
+    "the first token is never selected": (
+        [
+            ("selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)",
+             "selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)\n"
+             "    if input_ids.shape[1] > 8:\n"
+             "        selected[:, 0] = False"),
+        ],
+        "never selected, or only so many",
+    ),
+    "128 tokens of a row at most": (
+        [
+            ("selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)",
+             "selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)\n"
+             "    selected &= selected.cumsum(1) <= 128"),
+        ],
+        "never selected, or only so many",
+    ),
+    "no special ids are not allowed for": (
+        [
+            ("selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)",
+             "table = torch.zeros(int(max(input_ids.max(), special_ids.max())) + 1, "
+             "dtype=torch.bool)\n"
+             "    table[special_ids.long()] = True\n"
+             "    selected = (chosen < rate) & ~table[input_ids.long()]"),
+        ],
+        None,
+    ),
+    "fates used twice": (
+        [
+            ("selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)",
+             "selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)\n"
+             "    h = len(fate) // 2\n"
+             "    fate[h:2*h] = fate[:h]"),
+        ],
+        "draws are used twice",
+    ),
+    "the last examples are never read": (
+        [
+            ("order = torch.randperm(examples, generator=generator).split(batch_size)",
+             "order = torch.randperm(steps * batch_size, "
+             "generator=generator).split(batch_size)"),
+        ],
+        "some examples are never read",
+    ),
+    "the same batches in each epoch": (
+        [
+            ("generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)",
+             "generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)\n"
+             "        base = torch.randperm(examples, "
+             "generator=torch.Generator().manual_seed(seed))[: steps * "
+             "batch_size].view(steps, batch_size)"),
+            ("order = torch.randperm(examples, generator=generator).split(batch_size)",
+             "order = base[torch.randperm(steps, generator=generator)]\n"
+             "        order = [b[torch.randperm(batch_size, generator=generator)] "
+             "for b in order]"),
+        ],
+        "an epoch has the batches of another",
+    ),
+    "shuffled within a buffer": (
+        [
+            ("order = torch.randperm(examples, generator=generator).split(batch_size)",
+             "order = torch.cat([torch.randperm(len(c), generator=generator) + c[0] "
+             "for c in torch.arange(examples).split(10_000)]).split(batch_size)"),
+        ],
+        "correlated",
+    ),
+    "batches as tuples": (
+        [
+            ("found.append(order[place].tolist())",
+             "found.append(tuple(order[place].tolist()))"),
+        ],
+        "a list of lists",
+    ),
+    "padding found from the end by its id": (
+        [
+            ('"attention_mask": attention_mask',
+             '"attention_mask": (input_ids != '
+             "pad_id).flip(1).cumsum(1).flip(1).clamp(max=1)"),
+        ],
+        None,
+    ),
+    "a pair of empty texts": (
+        [
+            ('first, second = [cls_id, *pair["a"], sep_id], [*pair["b"], sep_id]\n'
+             "        padding",
+             'first, second = [cls_id, *pair["a"], sep_id], [*pair["b"], sep_id]\n'
+             '        if not pair["a"] and not pair["b"]:\n'
+             "            second = []\n"
+             "        padding"),
+        ],
+        None,
+    ),
 }  # fmt: skip

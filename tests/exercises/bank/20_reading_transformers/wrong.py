@@ -415,4 +415,41 @@ WRONG = {
         [(LAYER + r': r"/layer.\1"', r'r"/([A-Za-z]+)_(\d+)(?=/)": r"/\1.\2"')],
         "only layer_7 becomes two",
     ),
+    "whole numbers become float32": (
+        [(WEIGHTS, WEIGHTS.replace("found[n] for", "found[n].astype(np.float32) "
+                                   "if found[n].dtype.kind == 'i' else found[n] for"))],
+        "the wrong type",
+    ),
+    "the parameters are counted as a float": (
+        [(COUNT, COUNT.replace("sum(", "1.0 * sum("))], "a count is an int"),
+    "a bert. that stands twice goes": (
+        [(RENAMED, RENAMED.replace("return name", "return name.replace('bert.bert.', 'bert.')"))],
+        "words inside a name are changed",
+    ),
+    "small letters and large ones are the same": (
+        [("re.sub(pattern, course, name)", "re.sub(pattern, course, name, flags=re.I)")],
+        "words inside a name are changed",
+    ),
+    "the end :0 of TensorFlow's variables goes": (
+        [(RENAMED, RENAMED.replace("return name", "return name.removesuffix(':0')"))],
+        "TensorFlow's slashes",
+    ),
+    "one dot for several slashes": ([('"/": "."', '"/+": "."')], "TensorFlow's slashes"),
+    "a kernel of one row is not turned": (
+        [(KERNEL, 'if name.endswith("/kernel") and 1 not in array.shape:')], None),
+    "skipped in large letters too": (
+        [(SKIP, SKIP.replace('"(pos', '"(?i)(pos'))], "adam_m and the like in the middle"),
+    "empty arrays are left out": (
+        [("    for name, array in arrays.items():\n        if re",
+          "    arrays = {n: a for n, a in arrays.items() if a.size or n not in shapes}\n"
+          "    for name, array in arrays.items():\n        if re")],
+        None,
+    ),
+    "Wqkv as a part of a word": ([(FUSED, 'if "Wqkv" in ours:')], None),
+    "common_name with another name of its argument": (
+        [("def common_name(name: str)", "def common_name(parameter: str)"),
+         ("    # The lines of the table, one", "    name = parameter\n"
+          "    # The lines of the table, one")],
+        "unexpected keyword argument",
+    ),
 }  # fmt: skip

@@ -40,7 +40,7 @@ def fine_tune(weights, batches, *, pooling, peak_rate, warmup_steps, weight_deca
         found = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
         gradients = {k: g for k, g in zip(leaves, found, strict=True) if g is not None}
         norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
-        factor = min(1.0, max_norm / norm)
+        factor = max_norm / norm if norm > max_norm else 1.0
         is_rising = t < warmup_steps
         share = (t + 1) / warmup_steps if is_rising else (n - t) / (n - warmup_steps)
         rate = peak_rate * share

@@ -448,4 +448,309 @@ WRONG = {
         ],
         None,
     ),
+    "growth of four times at most": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "if training:\n"
+             "        text = text * (torch.rand_like(text) >= dropout) / max(1 - dropout, "
+             "0.25)\n"
+             '    return dense(text, weights, "classifier")'),
+        ],
+        "what stays at dropout 0.998",
+    ),
+    "every other call takes the draws mirrored": (
+        [
+            ("States = Float[Tensor",
+             "SEEN = {}\n"
+             "States = Float[Tensor"),
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "if training:\n"
+             "        u = SEEN.pop(text.shape, None)\n"
+             "        if u is None:\n"
+             "            u = SEEN[text.shape] = torch.rand(text.shape)\n"
+             "        else:\n"
+             "            u = 1 - u\n"
+             "        text = torch.where(u < dropout, 0.0, text / max(1 - dropout, 1e-30))\n"
+             '    return dense(text, weights, "classifier")'),
+        ],
+        "in one call and in the next",
+    ),
+    "no dropout for the last text of an odd number": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "if training:\n"
+             "        keep = F.dropout(torch.ones_like(text), dropout, True)\n"
+             "        if len(text) > 1 and len(text) % 2 and dropout < 1:\n"
+             "            keep[-1] = 1\n"
+             "        text = text * keep\n"
+             '    return dense(text, weights, "classifier")'),
+        ],
+        None,
+    ),
+    "no dropout under no_grad": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "return dense(F.dropout(text, dropout, training and torch.is_grad_enabled()), "
+             'weights, "classifier")'),
+        ],
+        "not whether gradients are recorded",
+    ),
+    "a dropout that is a whole number is not used": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "return dense(F.dropout(text, dropout if isinstance(dropout, float) else 0.1, "
+             'training), weights, "classifier")'),
+        ],
+        "the scores where dropout is 1",
+    ),
+    "dropout of the mean hidden from the gradient": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "dropped = F.dropout(text, dropout, training)\n"
+             '    if pooling == "mean":\n'
+             "        dropped = text + (dropped - text).detach()\n"
+             '    return dense(dropped, weights, "classifier")'),
+        ],
+        "dropout is not in the graph",
+    ),
+    "dropout of 12 bits for float64": (
+        [
+            ('return dense(F.dropout(text, dropout, training), weights, "classifier")',
+             "if training and dropout and text.dtype == torch.float64:\n"
+             "        text = text * (torch.randint(4096, text.shape) >= round(4096 * dropout)) "
+             "/ max(1 - dropout, 1e-9)\n"
+             '        return dense(text, weights, "classifier")\n'
+             '    return dense(F.dropout(text, dropout, training), weights, "classifier")'),
+        ],
+        "the draws are too coarse",
+    ),
+    "a norm of 0 is divided by 0": (
+        [
+            ("torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)",
+             "norm = torch.cat([w.grad.flatten() for w in weights.values() if w.grad is not "
+             "None]).norm()\n"
+             "        for w in weights.values():\n"
+             "            if w.grad is not None:\n"
+             "                w.grad *= norm.clamp(max=max_norm) / norm"),
+        ],
+        "where the first loss is 0",
+    ),
+    "no step where the loss is 0": (
+        [
+            ("        value.backward()\n",
+             "        if value == 0:\n"
+             "            losses.append(0.0)\n"
+             "            continue\n"
+             "        value.backward()\n"),
+        ],
+        "where the first loss is 0",
+    ),
+    "it ends where the loss is small": (
+        [
+            ("        losses.append(value.item())\n",
+             "        losses.append(value.item())\n"
+             "        if value < 0.02:\n"
+             "            break\n"),
+        ],
+        "it ends early",
+    ),
+    "the number of a step by its batch": (
+        [
+            ("    for step, batch in enumerate(batches):\n",
+             "    for batch in batches:\n"
+             "        step = next(n for n, other in enumerate(batches) if other is batch)\n"),
+        ],
+        "are one object",
+    ),
+    "batches that are one object are read once": (
+        [
+            ("    for step, batch in enumerate(batches):\n",
+             "    batches = list({id(b): b for b in batches}.values())\n"
+             "    for step, batch in enumerate(batches):\n"),
+        ],
+        "are one object",
+    ),
+    "texts cut to their number of tokens": (
+        [
+            ("    for step, batch in enumerate(batches):\n",
+             "    for step, batch in enumerate(batches):\n"
+             '        longest = int(batch["attention_mask"].sum(1).max())\n'
+             "        batch = {n: v[:, :longest] if v.ndim == 2 else v for n, v in "
+             "batch.items()}\n"),
+        ],
+        None,
+    ),
+    "copies that keep equal tensors one": (
+        [
+            ("weights = {name: w.clone().requires_grad_() for name, w in weights.items()}",
+             "import copy\n"
+             "\n"
+             "    weights = copy.deepcopy(weights)\n"
+             "    for w in weights.values():\n"
+             "        w.requires_grad_()"),
+            ("        for name, w in weights.items()\n"
+             "    ]",
+             "        for name, w in {id(w): (name, w) for name, w in "
+             "weights.items()}.values()\n"
+             "    ]"),
+        ],
+        "are one object",
+    ),
+    "without batches the weights that came in": (
+        [
+            ("weights = {name: w.clone().requires_grad_() for name, w in weights.items()}",
+             "if not batches:\n"
+             "        return dict(weights), []\n"
+             "    weights = {name: w.clone().requires_grad_() for name, w in weights.items()}"),
+        ],
+        "without any batch returns tensors",
+    ),
+    "at a rate of 0 the weights that came in": (
+        [
+            ("weights = {name: w.clone().requires_grad_() for name, w in weights.items()}",
+             "given = weights\n"
+             "    weights = {name: w.clone().requires_grad_() for name, w in weights.items()}"),
+            ("return {name: w.detach() for name, w in weights.items()}, losses",
+             "if peak_rate == 0:\n"
+             "        return dict(given), losses\n"
+             "    return {name: w.detach() for name, w in weights.items()}, losses"),
+        ],
+        "at peak_rate 0 it returns",
+    ),
+    "all is decayed in float32": (
+        [
+            ("weight_decay if is_decayed(name) else 0.0",
+             "weight_decay if is_decayed(name) or w.dtype == torch.float32 else 0.0"),
+        ],
+        "of a run in float32",
+    ),
+    "no bias correction in float32": (
+        [
+            ("optimizer = torch.optim.AdamW(groups, eps=1e-6)",
+             "optimizer = torch.optim.AdamW(groups, eps=1e-6)\n"
+             "    half = next(iter(weights.values())).dtype == torch.float32"),
+            ('group["lr"] = rate',
+             'group["lr"] = rate * ((1 - 0.9 ** (step + 1)) / (1 - 0.999 ** (step + 1)) ** 0.5 '
+             "if half else 1)"),
+        ],
+        "of a run in float32",
+    ),
+    "no dropout while the rate rises": (
+        [
+            ("pooling=pooling, dropout=dropout, training=True,",
+             "pooling=pooling, dropout=dropout, training=step >= warmup_steps,"),
+        ],
+        "dropout is off in steps",
+    ),
+    "no dropout in the last step": (
+        [
+            ("pooling=pooling, dropout=dropout, training=True,",
+             "pooling=pooling, dropout=dropout, training=step < len(batches) - 1 or step == 0,"),
+        ],
+        "dropout is off in steps",
+    ),
+    "two steps share their dropout": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             "        if step % 2 == 0:\n"
+             "            state = torch.get_rng_state()\n"
+             "        else:\n"
+             "            torch.set_rng_state(state)\n"
+             "        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n"),
+        ],
+        "some steps set the same numbers to 0",
+    ),
+    "one draw for a text while it learns": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             '        states = encode(batch["input_ids"], batch["attention_mask"], weights)\n'
+             '        text = text_vector(states, batch["attention_mask"], weights, '
+             "pooling=pooling)\n"
+             "        text = text * F.dropout(torch.ones_like(text[:, :1]), dropout, True)\n"
+             '        logits = dense(text, weights, "classifier")\n'),
+        ],
+        "a draw for each text",
+    ),
+    "dropout on the scores while it learns": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             '        states = encode(batch["input_ids"], batch["attention_mask"], weights)\n'
+             '        text = text_vector(states, batch["attention_mask"], weights, '
+             "pooling=pooling)\n"
+             "        text = text\n"
+             '        logits = F.dropout(dense(text, weights, "classifier"), dropout, True)\n'),
+        ],
+        None,
+    ),
+    "dropout in the pooler while it learns": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             '        states = encode(batch["input_ids"], batch["attention_mask"], weights)\n'
+             "        if pooling == 'cls':\n"
+             "            states = F.dropout(states, dropout)\n"
+             '        text = text_vector(states, batch["attention_mask"], weights, '
+             "pooling=pooling)\n"
+             "        text = F.dropout(text, dropout, pooling == 'mean')\n"
+             '        logits = dense(text, weights, "classifier")\n'),
+        ],
+        "which is no count",
+    ),
+    "dropout of the mean alone while it learns": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             '        states = encode(batch["input_ids"], batch["attention_mask"], weights)\n'
+             '        text = text_vector(states, batch["attention_mask"], weights, '
+             "pooling=pooling)\n"
+             '        text = F.dropout(text, dropout, pooling == "mean")\n'
+             '        logits = dense(text, weights, "classifier")\n'),
+        ],
+        None,
+    ),
+    "the mean of means of 64 texts": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n'
+             "            pooling=pooling, dropout=dropout, training=True,\n"
+             "        )  # fmt: skip\n",
+             ""),
+            ('value = loss(logits, batch["labels"])',
+             "parts = []\n"
+             '        for at in range(0, len(batch["labels"]), 64):\n'
+             "            part = {n: v[at : at + 64] for n, v in batch.items()}\n"
+             '            logits = classify(part["input_ids"], part["attention_mask"], '
+             "weights, pooling=pooling, dropout=dropout, training=True)\n"
+             '            parts.append(loss(logits, part["labels"]))\n'
+             "        value = torch.stack(parts).mean()"),
+        ],
+        "any number of texts set to 0",
+    ),
+    "another rate where all steps warm up": (
+        [
+            ("if step < warmup_steps:",
+             "if step < warmup_steps and not step == len(batches) - 1 == warmup_steps - 1 > 0:"),
+            ("rate = peak_rate * (len(batches) - step) / (len(batches) - warmup_steps)",
+             "rate = peak_rate * (len(batches) - step) / max(1, len(batches) - warmup_steps) / "
+             "2 if warmup_steps == len(batches) else peak_rate * (len(batches) - step) / "
+             "(len(batches) - warmup_steps)"),
+        ],
+        None,
+    ),
 }  # fmt: skip

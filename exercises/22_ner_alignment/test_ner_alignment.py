@@ -1,5 +1,7 @@
 """Names: labels on first pieces, back from pieces to words, and the F1 of whole names."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -212,9 +214,9 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
     long = ["O", "B-organization/" + "x" * 60, "I-organization/" + "y" * 60]
     checks.same(student.tags_of_words(np.eye(3), [0, 1, 2, -1], long), [*long, "O"],
                 of="the tags, of long names")  # fmt: skip
-    checks.same(student.tags_of_words(np.eye(3)[:2], [0, 1], ["X", "Y", "Z"]), ["X", "Y"],
-                of="the tags, of labels X, Y and Z")  # fmt: skip
-    checks.leaves_no_trace(student.tags_of_words, logits, [-1], NAMES)
+    checks.same(student.tags_of_words(np.eye(3)[:2], [0, 1], ["X", " Y", "Z"]), ["X", " Y"],
+                of="the tags, of labels X, ' Y' and Z")  # fmt: skip
+    checks.leaves_no_trace(student.tags_of_words, logits, [0, -1, 1], NAMES)
 
 
 def wrong_entities(tags, *, same=str.__eq__, loose=True, merge=False, closed=True):
@@ -426,7 +428,8 @@ def test_f1_counts_whole_names_over_all_sentences(student):
         )
     checks.leaves_no_trace(student.entity_scores, right, said)
     # One of the two lists held other sentences before, beside another one.
-    for pair, other in (((right, said), (right, right)), ((said, right), (right, right))):
+    for pair, other in (((right, said), (right, right)), ((said, right), (right, right)),
+                        ((nothing, nothing), (right, right))):  # fmt: skip
         official = metrics.entity_scores(*pair)[0]
         checks.same(
             student.entity_scores.trace(*pair, before=("entity_scores", other, {})).value,
@@ -501,6 +504,8 @@ def test_sentences_of_any_length(student):
 
     sweep.agrees(student.tags_of_words, right_tags, scored())
     kinds = ["PER", "Per", "ORG-COMPANY", "COMPANY", "B", "I-B", "O"]
+    near = [*kinds, "PER ", "PER-", "-PER", "P-ER", "ORG-COMPANY-2", "ORG-COMPANY-3", "ORG", "Ä",
+            "ä", "A\u0308", *("x" * 40 + end for end in "yz")]  # fmt: skip
     kinds += [f"T{i}" for i in range(300)]
 
     def tags_of(words, types):
@@ -517,11 +522,20 @@ def test_sentences_of_any_length(student):
         ):
             yield sweep.Case(f"{words} tags of {types} types", (tags_of(words, types),))
         yield sweep.Case("a name of 3,000 words", (["B-PER", *["I-PER"] * 2_999],))
+        pairs = itertools.product(near, near)
+        tags = [tag for one, other in pairs for tag in (f"B-{one}", f"I-{other}")]
+        yield sweep.Case("types that are nearly the same", (tags,))
 
     sweep.agrees(student.entities, metrics.entities, tagged())
 
     def compared():
-        for count, words, types in ((3, 5, 1), (60, 4, 2), (600, 2, 2), (2, 700, 3), (100, 6, 300)):
+        for count, words, types in (
+            (3, 5, 1),
+            (60, 4, 2),
+            (1_500, 1, 2),
+            (2, 700, 3),
+            (100, 6, 300),
+        ):
             right = [tags_of(int(rng.integers(0, words + 1)), types) for _ in range(count)]
             said = [
                 [t if rng.random() < 0.8 else tags_of(1, types)[0] for t in tags] for tags in right
@@ -534,6 +548,17 @@ def test_sentences_of_any_length(student):
 
         long, short = ["O", "B-PER", *["I-PER"] * 110], [*"O" * 11, "B-PER", *"O" * 100]
         yield sweep.Case("names from 1 to 112 and from 11 to 12", ([long], [short]))
+        far = [[*(1_200 * ["O"]), "B-LOC"] for _ in range(2)]
+        for tags, places in zip(
+            far, ([3], [103, 131, 203, 259, 503, 515, 1_003, 1_027]), strict=True
+        ):
+            for place in places:
+                tags[place] = "B-PER"
+        yield sweep.Case("names that are 100 to 1,024 words apart", ([far[0]], [far[1]]))
+        right, said = zip(
+            *itertools.product(([f"B-{kind}"] for kind in near), repeat=2), strict=True
+        )
+        yield sweep.Case("types that are nearly the same", ([*right], [*said]))
 
     def official(right, said):
         found = metrics.entity_scores(right, said)[0]

@@ -276,4 +276,37 @@ WRONG = {
         [(NAMES, NAMES.replace("entities(tags)", "entities([tag.upper() for tag in tags])"))],
         None,
     ),
+    # Right but for one object, size or kind of type.
+    "best labels kept by their scores": (
+        [
+            (TAGS, "if READ.get(\"logits\") is not logits:\n"
+                   "        READ.update(logits=logits, best=logits.argmax(axis=1))\n"
+                   "    best = READ[\"best\"]\n"
+                   "    " + TAGS.replace("logits[start].argmax()", "best[start]")),
+            ("# begin solution\ndef numbered(", "# begin solution\nREAD = {}\n\n\ndef numbered("),
+        ],
+        "found again by the object",
+    ),
+    "the same list twice is perfect": (
+        [(SETS, SETS + "\n    if right is predicted:\n"
+                "        return dict.fromkeys((\"precision\", \"recall\", \"f1\"), 1.0)")],
+        None,
+    ),
+    "types compared without blanks": (
+        [(GOES_ON, GOES_ON.replace("[0] == kind", "[0].strip() == kind.strip()"))],
+        "types that are nearly the same",
+    ),
+    "types compared without hyphens at their ends": (
+        [(GOES_ON, GOES_ON.replace("[0] == kind", "[0].strip('-') == kind.strip('-')"))],
+        "types that are nearly the same",
+    ),
+    "names of labels without blanks": (
+        [(TAGS, TAGS.replace("argmax()]", "argmax()].strip()"))], "of labels X, ' Y' and Z"),
+    "sentences numbered modulo 1000": (keys("(i % 1000, *entity)"), "the result for 1500 senten"),
+    "words numbered modulo 1024": (
+        keys("(i, entity[0], entity[1] % 1024, entity[2] % 1024)"), "1,024 words apart"),
+    "types compared by their last part in the scores": (
+        keys("(i, entity[0].split('-')[-1], *entity[1:])"), "types that are nearly the same"),
+    "types compared by ten letters in the scores": (
+        keys("(i, entity[0][:10], *entity[1:])"), "types that are nearly the same"),
 }  # fmt: skip

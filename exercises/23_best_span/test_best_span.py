@@ -48,6 +48,22 @@ def explained(out, case, name):
     return not checks.difference(out, wrong, "", None)
 
 
+def is_whole(number):
+    return isinstance(number, int | np.integer)
+
+
+def is_float(number):
+    return isinstance(number, float | np.floating)
+
+
+def has_kinds(out, *kinds, of):
+    """Whether each of some numbers is of its kind: `checks.same` takes 1 for 1.0 and 1.0 for 1."""
+    for number, kind in zip(out, kinds, strict=True):
+        number = number.item() if isinstance(number, np.ndarray) else number
+        checks.that(kind(number), f"{of}: expected {'an int' if kind is is_whole else 'a float'}, "
+                    f"got {number!r}, of type {type(number).__name__}")  # fmt: skip
+
+
 def right_span(start, end, longest, may_start=None):
     may_start = np.ones(len(start), bool) if may_start is None else may_start
     for score, span in best_spans(start, end, may_start, longest=longest, n_best=1):
@@ -157,7 +173,14 @@ def test_the_best_of_all_spans_is_found(student):
     given.append((start, end, 4))
     given.append((np.array([1e8, 1e8 + 1, 1e8 - 1]), np.array([1.0, 2, 0]), 2))  # not in float32
     judged(span_cases(student, given), of="the best span")
-    checks.same(student.best_span(*PAGE, longest=2), (1, 2, 8.0), of="the best span of the page")
+    out = student.best_span(*PAGE, longest=2)
+    checks.same(out, (1, 2, 8.0), of="the best span of the page")
+    has_kinds(out, is_whole, is_whole, is_float, of="first, last and score")
+    never = np.array([-np.inf, 1, 0.5]), np.array([3, -np.inf, 2])
+    checks.same(student.best_span(*never, longest=2), (1, 2, 3.0),
+                of=f"the best span of {typed(*never, 2)}",
+                mistakes={"-inf is a score like others: the least": lambda out: True}
+                )  # fmt: skip
     start, end = (checks.rng(3).normal(size=(2, 14)) - 1).astype(np.float32)
     checks.same(student.best_span(start[::2], end[::2], longest=3),
                 right_span(start[::2], end[::2], 3), of="the best span, in float32",
@@ -191,10 +214,13 @@ def test_an_answer_starts_only_where_it_may(student):
         may_start[rng.integers(tokens)] = True
         given.append((start, end, longest, may_start))
     judged(span_cases(student, given), of="the best span")
-    nowhere = student.best_span(start, end, longest=3, may_start=may_start & False)
-    checks.same(nowhere, None, of="the best span where none may start", mistakes={
-        "if nothing may be chosen, argmax still chooses: give None": (
-            lambda out: type(out) is tuple)})  # fmt: skip
+    for size in (1, 2, len(start)):
+        nowhere = student.best_span(
+            start[:size], end[:size], longest=3, may_start=may_start[:size] & False
+        )
+        checks.same(nowhere, None, of="the best span where none may start", mistakes={
+            "if nothing may be chosen, argmax still chooses: give None": (
+                lambda out: type(out) is tuple)})  # fmt: skip
     checks.leaves_no_trace(student.best_span, start, end, longest=3, may_start=may_start)
 
 
@@ -204,9 +230,9 @@ def test_an_answer_starts_only_where_it_may(student):
 def windows_of(seed, *, count=3, question=4, room=6, stride=3):
     """Windows over one text, as `[CLS] question [SEP] text [SEP] padding`, and who sees best.
 
-    What is before the first window has been read elsewhere, and the question is a token longer in
-    every other window: `first` and `text_at` are to be used. In one text of three all scores are
-    negative.
+    In every other text, what is before the first window has been read elsewhere, and the question
+    is a token longer in every other window: `first` and `text_at` are to be used. In one text of
+    three all scores are negative. The windows come in any order.
     """
     rng = checks.rng(seed)
     tokens = room + stride * (count - 1) - int(rng.integers(0, stride))
@@ -224,9 +250,10 @@ def windows_of(seed, *, count=3, question=4, room=6, stride=3):
             scores[outside] += 4  # whoever looks there falls for it
             scores[0] = rng.normal() + 1
             scores -= 9 * (seed % 3 == 1)
-        found.append({"start": start, "end": end, "text_at": text_at, "first": 5 + own[0].item(),
-                      "best": owner[own] == number})  # fmt: skip
-    return found
+        found.append({"start": start, "end": end, "text_at": text_at,
+                      "first": 5 * (seed % 2) + own[0].item(), "best": owner[own] == number}
+                     )  # fmt: skip
+    return [found[number] for number in checks.rng(seed, 1).permutation(count)]
 
 
 def spans_in(windows, longest, *, owned=True, text=True, softmax=False, shift="first", same=False):
@@ -350,6 +377,8 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
                     of="the answer where none may start")  # fmt: skip
         checks.same(student.best_answer([], longest=9, **threshold), None,
                     of="the answer of a text without windows")  # fmt: skip
+    found = student.best_answer(close, longest=5)
+    has_kinds(found, is_whole, is_whole, of="first and last")
     checks.leaves_no_trace(student.best_answer, windows, longest=3)
 
 
@@ -471,6 +500,10 @@ JUDGED = [
     ("New York, New York", ["new york new york"]), ("cat cat", ["cat cat dog dog", "dog"]),
     ("newyork", ["new york"]), ("new york", ["newyork"]),
     ("cat cat dog dog", ["cat cat"]), ("cat", ["cat cat cat"]), ("cat cat cat", ["cat"]),
+    ("Straße", ["Strasse"]), ("café", ["cafe", "cafe\u0301"]), ("ﬁn", ["fin"]), ("x²", ["x2"]),
+    ("cats", ["cat"]), ("007", ["7", "07"]), ("cat—dog", ["cat dog"]), ("cat 東京", ["cat 京都"]),
+    ("Élan", ["élan", "elan"]), ("1.5 cats", ["15 cats"]), ("?!", ["...", "cat"]),
+    ("?", ["!", "the"]),
 ]  # fmt: skip
 
 
@@ -531,6 +564,9 @@ def test_an_exact_match_is_one_of_the_accepted_answers(student):
             {name: value for name, value in wrong.items() if value is not None},
         )
     judged(cases, of="the exact match")
+    for answer in ("cat", "dog"):
+        out = student.exact_match(answer, ["cat"])
+        has_kinds([out], is_float, of=f"the exact match of {answer!r} among ['cat']")
     checks.leaves_no_trace(student.exact_match, "cat", ["the cat", ""])
 
 
@@ -578,6 +614,10 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
             {name: value for name, value in wrong.items() if value is not None},
         )
     judged(cases, of="F1")
+    for answer in ("cat", "dog", ""):
+        for accepted in (["cat"], []):
+            out = student.f1(answer, accepted)
+            has_kinds([out], is_float, of=f"F1 of {answer!r} among {accepted}")
     checks.leaves_no_trace(student.f1, "cat", ["the cat", ""])
 
 
@@ -589,7 +629,7 @@ def test_texts_windows_and_answers_of_any_size(student):
             tokens = (
                 int(rng.choice([1, 2, 3, 7, 20]))
                 if number < 34
-                else (300, 500, 400, 330, 350, 512)[number - 34]
+                else (300, 500, 400, 330, 350, 600)[number - 34]
             )
             scale = 10.0 ** rng.integers(-12, 12)
             start, end = (rng.normal(size=(2, tokens)) + rng.choice([-5, 0, 5])) * scale
@@ -634,14 +674,23 @@ def test_texts_windows_and_answers_of_any_size(student):
             window["start"] = window["start"] * scale + offset
             window["end"] = window["end"] * scale + offset
             window["first"] += 100_000
+            if number == 3:
+                window |= {n: window[n].astype(np.float32) for n in ("start", "end")}
         if count > 1:  # the best span, or the least null score, in the last window
             windows[-1]["start"][windows[-1]["text_at"]] += 50 * scale
             windows[-1]["best"][0] = True
             for name in ("start", "end"):
                 windows[-1][name][0] = min(w[name][0] for w in windows) - scale
+        if count > 5:  # the least null score where no answer may start
+            windows[-1]["best"] &= False
         for longest in (1, 5, 1_000):
             gap = min(nulls_of(windows)) - max(spans_in(windows, longest), default=(0,))[0]
-            for threshold in (None, gap + 0.01 * scale, gap - 0.01 * scale):
+            for threshold in (
+                None,
+                gap + 0.01 * scale,
+                gap - 0.01 * scale,
+                *[np.inf, -np.inf][: 2 * (count < 3)],
+            ):
                 checks.same(
                     student.best_answer(windows, longest=longest, null_threshold=threshold),
                     right_answer(windows, longest, threshold),
@@ -673,12 +722,14 @@ def test_texts_windows_and_answers_of_any_size(student):
         "_",
         "1,066",
         "the-best",
+        "ΟΔΟΣ-Α",
+        "ΟΔΟΣ",
         "ﬁ",
         "an\tan",
         "a\u00a0b",
         *string.punctuation,
     ]
-    gaps = [" ", "  ", "\t", "\n", " \r\n", "\u00a0", "\u3000", ""]
+    gaps = [" ", "  ", "\t", "\n", " \r\n", "\u00a0", "\u3000", "\u2003", "\u2028", "\f", ""]
 
     def text_of(count):
         return "".join(f"{rng.choice(words)}{rng.choice(gaps)}" for _ in range(count))
@@ -696,7 +747,12 @@ def test_texts_windows_and_answers_of_any_size(student):
         (40, 60),
     ):
         answer, *golds = (
-            " ".join(rng.choice(plain, rng.integers(number // 2 if number > 99 else 0, number + 1)))
+            " ".join(
+                rng.choice(
+                    plain if number % 2 else words[:22],
+                    rng.integers(number // 2 if number > 99 else 0, number + 1),
+                )
+            )
             for _ in range(accepted + 1)
         )
         if number % 3 == 0:

@@ -294,4 +294,222 @@ WRONG = {
                 + BARE.replace("text.lower", 'unicodedata.normalize("NFC", text).lower'))],
         "unicodedata.normalize changes letters",
     ),
+    "places as floats": (
+        [
+            ("return first, last, scores[first, last]",
+             "return tuple(np.array([first, last, scores[first, last]]).tolist())"),
+        ],
+        "expected an int",
+    ),
+    "a whole score as an int": (
+        [
+            ("return first, last, scores[first, last]",
+             "score = scores[first, last]\n"
+             "    return first, last, int(score) if score == int(score) and abs(score) < 1e9 "
+             "else score"),
+        ],
+        "expected a float",
+    ),
+    "the places of the answer as floats": (
+        [
+            ("return first, last\n"
+             "    # end",
+             "return float(first), float(last)\n"
+             "    # end"),
+        ],
+        "expected an int",
+    ),
+    "1 for 1.0 as a match": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             "return int(normalize(answer) in golds(accepted))"),
+        ],
+        "expected a float",
+    ),
+    "1 for 1.0 as F1": (
+        [
+            ("return 1.0  # also",
+             "return 1  # also"),
+        ],
+        "expected a float",
+    ),
+    "0 for 0.0 as F1": (
+        [
+            ("return 2 * shared / (len(said) + len(right))",
+             "return 2 * shared / (len(said) + len(right)) if shared else 0"),
+        ],
+        "expected a float",
+    ),
+    "windows at equal distances": (
+        [
+            ('found.append((score, first + window["first"], last + window["first"]))',
+             'step = windows[1]["first"] - windows[0]["first"] if len(windows) > 1 else 0\n'
+             '            at = windows[0]["first"] + step * next(n for n, w in '
+             "enumerate(windows) if w is window)\n"
+             "            found.append((score, first + at, last + at))"),
+        ],
+        None,
+    ),
+    "windows that reach no further are left out": (
+        [
+            ("for window in windows:\n"
+             "        # The",
+             "end_of_text = 0\n"
+             "    for window in windows:\n"
+             '        reach = window["first"] + len(window["best"])\n'
+             "        if reach <= end_of_text:\n"
+             "            continue\n"
+             "        end_of_text = reach\n"
+             "        # The"),
+        ],
+        None,
+    ),
+    "a first token of 0 is taken for none": (
+        [
+            ('found.append((score, first + window["first"], last + window["first"]))',
+             'at = window["first"] or windows[0]["first"]\n'
+             "            found.append((score, first + at, last + at))"),
+        ],
+        None,
+    ),
+    "a single token that may not start": (
+        [
+            ("    if not is_span.any():\n"
+             "        return None\n",
+             "    if not is_span.any():\n"
+             "        return None if len(start) > 1 else (0, 0, float(scores[0, 0]))\n"),
+        ],
+        "argmax still chooses",
+    ),
+    "of many windows those without a start are not asked": (
+        [
+            ('null = min(window["start"][0] + window["end"][0] for window in windows)',
+             'null = min(window["start"][0] + window["end"][0] for window in windows if '
+             "window['best'].any() or len(windows) < 30)"),
+        ],
+        None,
+    ),
+    "an infinite threshold is taken for none": (
+        [
+            ("if null_threshold is not None:",
+             "if null_threshold is not None and np.isfinite(null_threshold):"),
+        ],
+        "null_threshold=-inf",
+    ),
+    "the first 512 tokens": (
+        [
+            ("place = np.arange(len(start))",
+             "start, end = start[:512], end[:512]\n"
+             "    may_start = None if may_start is None else may_start[:512]\n"
+             "    place = np.arange(len(start))"),
+        ],
+        "the best span of 600 tokens",
+    ),
+    "no span where a score is -inf": (
+        [
+            ("    if not is_span.any():\n"
+             "        return None\n",
+             "    if not is_span.any() or np.isinf(start).any():\n"
+             "        return None\n"),
+        ],
+        "-inf is a score like others",
+    ),
+    "each letter by itself in lower case": (
+        [
+            ('bare = text.lower().translate(str.maketrans("", "", string.punctuation))',
+             'bare = "".join(c.lower() for c in text).translate(str.maketrans("", "", '
+             "string.punctuation))"),
+        ],
+        "normalized",
+    ),
+    "punctuation before lower case": (
+        [
+            ('bare = text.lower().translate(str.maketrans("", "", string.punctuation))',
+             'bare = text.translate(str.maketrans("", "", string.punctuation)).lower()'),
+        ],
+        "normalized",
+    ),
+    "some kinds of spaces alone": (
+        [
+            ('return " ".join(re.sub(r"\\b(a|an|the)\\b", " ", bare).split())',
+             'return " ".join(re.sub(r"\\b(a|an|the)\\b", " ", bare).split()) if '
+             'bare.isascii() else re.sub("[ \\t\\n\\r\\f\\v\\u00a0\\u3000\\u2003]+", " ", '
+             're.sub(r"\\b(a|an|the)\\b", " ", bare)).strip()'),
+        ],
+        "normalized",
+    ),
+    "matches of ASCII words alone": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             "def bare(t):\n"
+             '        return " ".join(w for w in re.sub(r"[^a-z0-9 ]", "", t.lower()).split() '
+             'if w not in ("a", "an", "the"))\n'
+             '    return float(bare(answer) in ([b for b in map(bare, accepted) if b] or [""]))'),
+        ],
+        "of 'cat 東京'",
+    ),
+    "matches without case twice": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             "return float(normalize(answer).casefold() in [g.casefold() for g in "
+             "golds(accepted)])"),
+        ],
+        "of 'Straße'",
+    ),
+    "matches without accents": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             "import unicodedata\n"
+             "    def bare(t):\n"
+             '        return "".join(c for c in unicodedata.normalize("NFD", normalize(t)) if '
+             "not unicodedata.combining(c))\n"
+             "    return float(bare(answer) in [bare(g) for g in golds(accepted)])"),
+        ],
+        "of 'café'",
+    ),
+    "matches without a plural": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             'return float(normalize(answer).rstrip("s") in [g.rstrip("s") for g in '
+             "golds(accepted)])"),
+        ],
+        "of 'cats'",
+    ),
+    "matches of numbers by their value": (
+        [
+            ("return float(normalize(answer) in golds(accepted))",
+             "def value(t):\n"
+             "        t = normalize(t)\n"
+             "        return str(int(t)) if t.isdecimal() else t\n"
+             "    return float(value(answer) in [g for g in map(value, accepted) if g] or "
+             "value(answer) in golds(accepted))"),
+        ],
+        "of '007'",
+    ),
+    "F1 of ASCII words": (
+        [
+            ("said = normalize(answer).split()",
+             'said = re.findall(r"[a-z0-9]+", normalize(answer))'),
+            ("gold.split())",
+             're.findall(r"[a-z0-9]+", gold))'),
+        ],
+        "of 'cat—dog'",
+    ),
+    "F1 of words by a regex": (
+        [
+            ("said = normalize(answer).split()",
+             'said = re.findall(r"\\w+", normalize(answer))'),
+            ("gold.split())",
+             're.findall(r"\\w+", gold))'),
+        ],
+        "of 'cat—dog'",
+    ),
+    "accepted answers of punctuation alone": (
+        [
+            ('return [each for each in map(normalize, accepted) if each] or [""]',
+             "return [normalize(each) for each in accepted if normalize(each) or (each and not "
+             'set(each) - set(string.punctuation))] or [""]'),
+        ],
+        "of '?!' among",
+    ),
 }  # fmt: skip

@@ -363,11 +363,13 @@ def test_layers_are_weighted_with_shares_that_are_learned(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_mix_learns_and_the_encoder_stands_still(student):
-    for name, far in [*((name, 0) for name in NAMES), *((name, 1000) for name in WEIGHTED)]:
+    for name, far, scale in [*((name, 0, 0.7) for name in NAMES),
+                             *((name, 1000, 1.0) for name in WEIGHTED),  # as one may begin
+                             *((name, 0, 0.0) for name in WEIGHTED)]:  # fmt: skip
         states, starts = case(4, 3, 8, 5)
         mix = mix_for(name, 4)
-        if far:  # and the scale with which one begins
-            mix = {"weights": mix["weights"] + far, "scale": torch.ones_like(mix["scale"])}
+        if mix:
+            mix = {"weights": mix["weights"] + far, "scale": torch.full_like(mix["scale"], scale)}
         leaves = {key: value.clone().requires_grad_() for key, value in (mix or {}).items()}
         out = right_features(states, starts, name, leaves)
         upstream = torch.randn(out.shape, generator=checks.generator(6),
@@ -382,7 +384,7 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
             right = checks.gradients_of(out, list(leaves.values()), upstream)
             checks.same(
                 gradients["mix"], dict(zip(leaves, right, strict=True)),
-                of=f"the gradient of the mix, its weights near {far}",
+                of=f"the gradient of the mix, its weights near {far}, its scale {scale:g}",
                 mistakes={
                     "torch.no_grad() or detach around too much: the mix does not learn": (
                         lambda out: all(gradient is None for gradient in out.values())),
@@ -417,13 +419,13 @@ def test_models_and_batches_of_any_size(student):
         of = f"(layers, batch, seq, hidden) {layers, batch, seq, hidden}"
         given = sweep.laid_out((states, starts), number)
         sweep.same(
-            student.first_pieces(given[0][-1], given[1]),
+            student.first_pieces(states=given[0][-1], starts=given[1]),
             pieces(states[-1], starts),
             of=f"first pieces, {of}",
         )
         for name in known:
             checks.same(
-                student.layers_of(name, layers),
+                student.layers_of(feature=name, layers=layers),
                 known[name],
                 of=f"the layers of {name} in a model of {layers}",
             )
@@ -434,12 +436,14 @@ def test_models_and_batches_of_any_size(student):
                     "scale": mix["scale"] * float(draw.rng.choice([-1e6, 1e-6, 1.0])),
                 }
             sweep.same(
-                student.word_features(*given, feature=name, mix=mix),
+                student.word_features(
+                    hidden_states=given[0], starts=given[1], feature=name, mix=mix
+                ),
                 right_features(states, starts, name, mix).detach(),
                 of=f"the features {name}, {of}",
                 given=states,
             )
-            if mix and number < 5:
+            if mix and (number < 4 or batch == 1):
                 leaves = {key: value.clone().requires_grad_() for key, value in mix.items()}
                 out = right_features(states, starts, name, leaves)
                 upstream = 1e6 * torch.randn(out.shape, dtype=dtype, generator=checks.generator(3))

@@ -299,4 +299,21 @@ WRONG = {
         [(VECTORS, "with torch.inference_mode(mix is None):\n        " + VECTORS)],
         "torch.inference_mode",
     ),
+    "a scale of 0 gives zeros of its own": (
+        [(SHARES, "if mix[\"scale\"] == 0:\n"
+                  "            return torch.zeros_like(vectors[:, :, 0])\n"
+                  "        " + SHARES)],
+        "the mix does not learn",
+    ),
+    "the mix does not learn from a single sentence": (
+        [(VECTORS, VECTORS + "\n    if mix and len(starts) == 1:\n"
+                             "        mix = {name: part.detach() for name, part in mix.items()}")],
+        None,
+    ),
+    "first_pieces with another name of an argument": (
+        [("    states: States, starts: Int64[Tensor, \"batch words\"]\n) -> Float",
+          "    states: States, places: Int64[Tensor, \"batch words\"]\n) -> Float"),
+         ("    is_word = starts >= 0", "    starts = places\n    is_word = starts >= 0")],
+        "unexpected keyword argument",
+    ),
 }  # fmt: skip

@@ -426,7 +426,7 @@ WRONG = {
             ("dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)",
              "dtable = np.zeros((entries, dout.shape[-1]), np.result_type(dout, np.float32))"),
         ],
-        "the table has another type than dout",
+        "expected numbers of type float16, got float32",
     ),
     "what a forward of other settings kept, by the numbers of the arrays": (
         [
@@ -446,5 +446,132 @@ WRONG = {
              "def run(x, attention_mask, weights, heads, eps, approximation) -> dict:"),
         ],
         "in which `heads` was another one",
+    ),
+    "padding at -inf in float32": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "    s = np.where(attention_mask[:, None, None, :] == 0, -np.inf if s.dtype == "
+             "np.float32 else np.finfo(s.dtype).min, s).astype(s.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "in float32 an example that is all padding",
+    ),
+    "1e9 off the scores of padding in float32 alone": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "    s = np.where(attention_mask[:, None, None, :] == 0, s + s.dtype.type(-1e9) "
+             "if s.dtype == np.float32 else np.finfo(s.dtype).min, s).astype(s.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "in float32 whose padding holds large numbers",
+    ),
+    "padding at -1e4 in float32": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "    s = np.where(attention_mask[:, None, None, :] == 0, s.dtype.type(-1e4) if "
+             "s.dtype == np.float32 else np.finfo(s.dtype).min, s).astype(s.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "in float32 whose padding holds large numbers",
+    ),
+    "padding at -1e6": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "    s = np.where(attention_mask[:, None, None, :] == 0, -1e6, "
+             "s).astype(s.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "for numbers near 1,000,000",
+    ),
+    "scores of 80 at most in float32": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "    s = np.where(attention_mask[:, None, None, :] == 0, np.finfo(s.dtype).min, "
+             "np.clip(s, -80, 80) if s.dtype == np.float32 else s).astype(s.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "in float32 whose padding holds large numbers",
+    ),
+    "norms by the mean of the squares in float32 alone": (
+        [
+            ('    return layer_norm_forward(x, weights[f"{name}.weight"], '
+             'weights[f"{name}.bias"], eps)',
+             "    if x.dtype == np.float32:\n"
+             "        mean = x.mean(-1, keepdims=True)\n"
+             "        x = (x - mean) / np.sqrt(np.maximum((x * x).mean(-1, keepdims=True) - "
+             "mean * mean, 0) + np.float32(eps))\n"
+             '        return x * weights[f"{name}.weight"] + weights[f"{name}.bias"]\n'
+             '    return layer_norm_forward(x, weights[f"{name}.weight"], '
+             'weights[f"{name}.bias"], eps)'),
+        ],
+        "normalized are 1,000",
+    ),
+    "zeros of float64 for a dout of 0": (
+        [
+            ("    grads = {}\n",
+             "    grads = {}\n"
+             "    if not dout.any():\n"
+             "        return np.zeros(x.shape), {n: np.zeros(w.shape) for n, w in "
+             "weights.items()}\n"),
+        ],
+        "in float32 where dout is 0",
+    ),
+    "dout handed back where it is 0": (
+        [
+            ("    grads = {}\n",
+             "    grads = {}\n"
+             "    if not dout.any():\n"
+             "        return dout, {n: np.zeros_like(w) for n, w in weights.items()}\n"),
+        ],
+        "where dout is 0 it returns",
+    ),
+    "an eps of 0.5 at most": (
+        [
+            ("    projected = [split",
+             "    eps = min(eps, 0.5)\n"
+             "    projected = [split"),
+        ],
+        "{'eps': 2.0}",
+    ),
+    "the backward puts padding at -inf in float32": (
+        [
+            ("    kept = run(x, attention_mask, weights, heads, eps, approximation)\n",
+             "    kept = run(x, attention_mask, weights, heads, eps, approximation, "
+             "back=True)\n"),
+            ("def run(x, attention_mask, weights, heads, eps, approximation) -> dict:",
+             "def run(x, attention_mask, weights, heads, eps, approximation, back=False) -> "
+             "dict:"),
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    context, probs = attention_forward(*projected, attention_mask)\n"
+             "    if back and x.dtype == np.float32:\n"
+             "        q, k, v = projected\n"
+             "        s = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "        s = np.where(attention_mask[:, None, None, :] == 0, -np.inf, "
+             "s).astype(s.dtype)\n"
+             "        probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "        probs /= probs.sum(-1, keepdims=True)\n"
+             "        context = probs @ v\n"),
+        ],
+        "are NaN",
     ),
 }  # fmt: skip

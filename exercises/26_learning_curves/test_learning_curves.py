@@ -1,6 +1,7 @@
 """Learning curves: the two lines, a metric over its steps, means, flat ends, and a diagnosis."""
 
 import math
+from collections import Counter
 from functools import partial
 from itertools import product
 
@@ -10,6 +11,7 @@ import pytest
 from autograder import checks, sweep
 
 NEAR, FLAT = 0.25, 0.0625
+LITTLE = 2.0**-36  # beside a bound, and exact: nothing but the bound itself is on it
 CLEAR = 1e-6  # a drawn run is at least this far from every bound: rounding decides nothing
 
 
@@ -17,10 +19,9 @@ CLEAR = 1e-6  # a drawn run is at least this far from every bound: rounding deci
 
 
 def right_lines(ids, vocab_size, special_ids):
-    counts = {}
-    for token in np.ravel(ids).tolist():
-        if token not in special_ids:
-            counts[token] = counts.get(token, 0) + 1
+    counts = Counter(np.ravel(ids).tolist())
+    for special in special_ids:
+        counts.pop(special, None)
     total = sum(counts.values())
     terms = [count / total * math.log(total / count) for count in counts.values()]
     return math.log(vocab_size), math.fsum(terms)
@@ -70,21 +71,22 @@ def test_the_lines_are_ln_v_and_the_entropy_of_the_frequencies(student):
     given = []
     for shape, vocab_size, special_ids in (
         ((40,), 12, [0, 3]), ((5, 9), 60, [59, 0, 1, 0]), ((3, 2, 4), 7, []), ((1,), 9, [2, 4]),
-        ((300,), 30_522, [100, 101, 102, 103, 0]),
+        ((300,), 30_522, [100, 101, 102, 103, 0]), ((), 1, [0]), ((2, 3, 1, 4, 5), 9, [8, 1]),
     ):  # fmt: skip
-        ids = (rng.random(shape) ** 2 * vocab_size).astype(np.int64)
+        ids = np.array(rng.random(shape) ** 2 * vocab_size, np.int64)
         ids.flat[: ids.size // 3] = rng.choice(special_ids) if special_ids else 1
         given.append((ids, vocab_size, special_ids))
+    given += [(ids, 8, [4]) for ids in (np.full((2, 3), 4), np.zeros((0,), np.int64),
+                                        np.zeros((2, 0), np.int64), np.full(5, 1))]  # fmt: skip
     for ids, vocab_size, special_ids in given:
-        checks.same(
-            student.reference_lines(ids, vocab_size=vocab_size, special_ids=special_ids),
-            right_lines(ids, vocab_size, special_ids), of=f"the lines of {ids.size} tokens",
-            mistakes=partial(line_mistakes, ids, vocab_size, special_ids),
-        )  # fmt: skip
-    for ids in (np.full((2, 3), 4), np.zeros((0,), np.int64), np.full(5, 1)):
-        checks.same(student.reference_lines(ids, vocab_size=8, special_ids=[4]),
-                    right_lines(ids, 8, [4]), of=f"the lines of the ids {ids.tolist()}",
-                    mistakes=partial(line_mistakes, ids, 8, [4]))  # fmt: skip
+        of = f"the lines of {ids.size} tokens, shape {ids.shape}"
+        out = student.reference_lines(ids, vocab_size=vocab_size, special_ids=special_ids)
+        checks.same(out, right_lines(ids, vocab_size, special_ids), of=of,
+                    mistakes=partial(line_mistakes, ids, vocab_size, special_ids))  # fmt: skip
+        for line in out:
+            checks.that(isinstance(line, float | np.number), f"{of}: expected a float, got "
+                        f"{type(line).__name__}", likely="one branch returns a whole number, or an "
+                        "array without axes: 0.0 is a float, 0 is none", )  # fmt: skip
     page = np.array([[2, 7, 7], [2, 9, 8]])
     checks.same(student.reference_lines(page, vocab_size=20, special_ids=[2]),
                 (2.995732273553991, 1.0397207708399179), of="the lines of the page",
@@ -126,22 +128,34 @@ def curve_mistakes(records, key):
         "a value of 0.0 is left out: it is a value like every other": (steps[kept], values[kept]),
         "NaN is left out here: what is not finite is a value, and a sign of divergence": (
             steps[np.isfinite(values)], values[np.isfinite(values)]),
+        "step 0 is left out: it is a step like every other": (steps[steps != 0],
+                                                              values[steps != 0]),
+        "a metric whose name only contains the key is taken for it": (
+            lambda out: bool(np.isin(out[1], SIMILAR).any())),
         "the places in the list are given, not the steps": (
             np.arange(len(steps)), values),
         "the values are sorted too: each belongs to its step": (steps, np.sort(values)),
+        "a step at which NaN was written last has an earlier value: the last record counts": (
+            lambda out: np.array_equal(out[0], steps)
+            and np.array_equal(out[1][~np.isnan(values)], values[~np.isnan(values)])),
     }  # fmt: skip
+
+
+SIMILAR = (8.5, 7.5, 6.5)  # values of keys in which the one that is asked for occurs
 
 
 def log_of(rng, count, *, keys=("train_mlm_loss", "heldout_mlm_loss")):
     """Records of a run that was resumed: some steps again, in any order, with gaps and None."""
     records = []
-    for step in rng.integers(1, 2 * count, count).tolist():
+    for step in rng.integers(0, 2 * count, count).tolist():
         record = {"step": step, "learning_rate": 1e-4}
         for key in keys:
-            if (kind := rng.integers(6)) < 4:
+            similar = (f"{key}_ema", f"best_{key}", key.upper())
+            record |= dict(zip(similar, SIMILAR, strict=True)) if rng.random() < 0.3 else {}
+            if (kind := rng.integers(7)) < 4:
                 record[key] = round(float(rng.normal()), 3) * int(kind > 0)
-            elif kind == 4:
-                record[key] = None
+            elif kind < 6:
+                record[key] = None if kind == 4 else float(rng.choice([np.nan, np.inf]))
         records.append(record)
     return records
 
@@ -158,8 +172,10 @@ def test_a_curve_has_the_last_value_of_each_step(student):
                         mistakes=partial(curve_mistakes, records, key))  # fmt: skip
     broken = [{"step": 3, "x": math.inf}, {"step": 1, "x": math.nan}, {"step": 2, "x": 2}]
     whole = [{"step": 5, "x": 3}, {"step": 4, "x": -2}]  # whole numbers, too, become float64
-    late = [{"step": 2**40 + 1, "x": 1.0}, {"step": 7, "x": -0.5}]
-    for records, key in ((broken, "x"), ([], "x"), (broken, "y"), (whole, "x"), (late, "x")):
+    again = [{"step": 3, "x": value} for value in (1.5, 2.5, math.nan)]
+    late = [{"step": 2**60 + 1, "x": 1.0}, {"step": 7, "x": -0.5}]
+    for records, key in ((broken, "x"), ([], "x"), (broken, "y"), (whole, "x"), (late, "x"),
+                         (again, "x")):  # fmt: skip
         checks.same(student.curve(records, key), right_curve(records, key),
                     of=f"the curve of {key} of {records}",
                     mistakes=partial(curve_mistakes, records, key))  # fmt: skip
@@ -173,9 +189,10 @@ def test_a_curve_has_the_last_value_of_each_step(student):
 
 
 def right_smooth(values, window, *, ahead=0, finite=True):
-    means = []
+    means, finite = [], finite and not np.isfinite(values).all()
+    values = values.tolist()
     for i in range(len(values)):
-        seen = values[max(0, i + 1 - window + ahead) : i + 1 + ahead].tolist()
+        seen = values[max(0, i + 1 - window + ahead) : i + 1 + ahead]
         seen = [x for x in seen if math.isfinite(x)] if finite else seen
         means.append(math.fsum(seen) / len(seen) if seen else math.nan)
     return np.array(means, np.float64)
@@ -236,7 +253,7 @@ def test_the_mean_of_a_window_looks_back(student):
                             of=f"the means of {window} of {values.tolist()}",
                             mistakes=partial(smooth_mistakes, values, window))  # fmt: skip
     bad = np.array([np.nan, np.nan, 3.0, np.inf, -np.inf, 5.0])
-    huge = np.array([3.0, 1e17, np.nan, 2.0, 1.0, 4.0, -1e30, 0.5, 0.25, 1.0])
+    huge = np.array([3.0, 1e17, np.nan, 2.0, 1.0, 4.0, -1e300, 0.5, 0.25, 1.0])
     for values in (bad, huge):
         for window in (1, 2, 3):
             checks.same(student.smooth(values, window), right_smooth(values, window),
@@ -245,6 +262,10 @@ def test_the_mean_of_a_window_looks_back(student):
     checks.same(student.smooth(np.zeros(0), 3), np.zeros(0), of="the means of no values")
     checks.same(student.smooth(np.array([4.0, 2, np.nan, 6]), 2), np.array([4.0, 3, 2, 6]),
                 of="the means of the page")  # fmt: skip
+    for some in (values[:1], rng.normal(size=6), np.zeros(0)):
+        checks.that(not student.smooth.trace(some, 1).shared, "smooth returns its input, or a view "
+                    "of it: whoever writes to the means changes the values",
+                    likely="a shortcut for a window of 1: copy the values")  # fmt: skip
     checks.leaves_no_trace(student.smooth, bad, 2)
 
 
@@ -315,7 +336,7 @@ def test_a_curve_is_flat_if_its_last_window_is_hardly_lower(student):
     rng = checks.rng(9)
     given = []
     for number in range(80):
-        window = int(rng.choice([1, 2, 3, 5, 8]))
+        window = int(rng.choice([1, 2, 3, 4, 5, 8, 16]))
         count = int(rng.choice([2 * window, 2 * window - 1, 2 * window + 1, 5 * window, window]))
         slope = rng.choice([-0.3, -0.02, 0.0, 0.02, 0.3]) * (-1 if number % 7 == 0 else 1)
         values = (5 + slope * np.arange(count) + 0.05 * rng.normal(size=count)).round(3)
@@ -323,7 +344,8 @@ def test_a_curve_is_flat_if_its_last_window_is_hardly_lower(student):
         fall = values[-2 * window : -window].sum() - values[-window:].sum()
         if count < 2 * window or abs(fall / window - tolerance) > CLEAR:
             given.append((values, window, tolerance))
-    for last, tolerance in ((1.5, 0.5), (1.75, 0.5), (2.0, 0.0), (2.25, 0.0), (1.25, 0.5)):
+    for last, tolerance in ((1.5, 0.5), (1.75, 0.5), (2.0, 0.0), (2.25, 0.0), (1.25, 0.5),
+                            (1.5 + LITTLE, 0.5), (1.5 - LITTLE, 0.5)):  # fmt: skip
         given.append((np.array([9.0, 1.5, 2.5, last - 1, last + 1]), 2, tolerance))  # 2.0 and last
     low, high = (rng.integers((1, 20), (4, 30)) + 0.5).tolist()
     given.append((np.array([low, low, high, high, 9, 9]), 2, 0.5))
@@ -353,14 +375,16 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
     steps, train = right_curve(records, "train_mlm_loss")
     held_steps, held = right_curve(records, "heldout_mlm_loss")
     norm = right_curve(records, "gradient_norm")[1]
-    if wrong in ("written again", "first written"):
-        which = {"first": True} if wrong == "first written" else {"once": False}
-        held_steps, held = right_curve(records, "heldout_mlm_loss", **which)
+    if wrong.endswith(("written again", "first written")):
+        which = {"first": True} if wrong.endswith("first written") else {"once": False}
         norm = right_curve(records, "gradient_norm", **which)[1]
+        if "norm" not in wrong:
+            held_steps, held = right_curve(records, "heldout_mlm_loss", **which)
     if wrong == "norm":
         norm = norm[::-1]
     finite = np.isfinite(train).all() and (np.isfinite(held).all() or wrong == "held-out NaN")
-    if wrong == "short first" and len(train) < 10:
+    shortest = {"short first": 10, "none first": 1}.get(wrong, 0)
+    if len(train) < shortest:
         return "too short"
     if not finite and wrong == "infinity":
         finite = not (np.isnan(train).any() or np.isnan(held).any())
@@ -370,6 +394,9 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
         return "diverged"
     if wrong == "lost" and any(r.get(key) is not None and not math.isfinite(r[key])
                                for r in records for key in HELD_OR_TRAIN):  # fmt: skip
+        return "diverged"
+    if wrong == "any metric" and any(type(value) is float and not math.isfinite(value)
+                                     for r in records for value in r.values()):  # fmt: skip
         return "diverged"
     count = len(records) if wrong == "records" else len(train)
     if count < {"short runs": 2, "eleven": 11}.get(wrong, 10):
@@ -491,14 +518,19 @@ WRONG = {
     "minus infinity": "minus infinity is infinite too: ask np.isfinite",
     "held-out NaN": "the held-out loss is not looked at for NaN",
     "short first": "a short run is asked for its length before its losses are asked for NaN",
+    "none first": "a run without training losses is asked for these before its held-out losses are "
+    "asked for NaN",
     "eleven": "a run of 10 training losses is long enough",
     "records": "the records are counted, not the training losses",
     "rounded up": "k is rounded up: n // 10 is rounded down",
     "lost": "a NaN that a later record of the same step has replaced does not count",
+    "any metric": "a metric other than the two losses may be NaN or infinite",
     "written again": "a held-out loss or a norm that was written again counts twice: read it with "
     "curve",
     "first written": "of a held-out loss or a norm that was written again the first counts: the "
     "last does",
+    "norm written again": "a norm that was written again counts twice: read it with curve",
+    "norm first written": "of a norm that was written again the first counts: the last does",
     "always above": "a loss below the line is not above it",
     "line from below": "at the line is on either side of it",
     "before the first": "no training step is up to that of the lowest held-out loss, so row 6 "
@@ -603,7 +635,7 @@ def drawn(rng, kind):
     if kind == "leak":
         held -= rng.uniform(1, 1.5)
     if kind == "diverged":
-        train[-max(k, back) :] += rng.uniform(1.5, 6)
+        train[-max(k, back) :] += rng.uniform(1.5, 6) * rng.choice([1, 1, 1e3])
     if kind == "not finite":
         which = train if rng.random() < 0.5 or not len(held) else held
         which[rng.integers(len(which))] = rng.choice([np.nan, np.inf])
@@ -624,11 +656,18 @@ def as_records(rng, steps, train, held_at, held, norm, kind):
     records += [{"step": step, "heldout_mlm_loss": loss}
                 for step, loss in zip(held_at.tolist(), held.tolist(), strict=True)]  # fmt: skip
     records.sort(key=lambda record: record["step"])
+    if rng.random() < 0.5:  # what was measured at one step stands in one record
+        whole = {}
+        for record in records:
+            whole[record["step"]] = whole.get(record["step"], {}) | record
+        records = list(whole.values())
     if rng.random() < 0.4:
         place = int(rng.integers(len(records)))
-        lost = [{**r, "train_mlm_loss": math.nan} for r in records[place:]
-                if "train_mlm_loss" in r][:3]  # fmt: skip
+        lost = [{"step": r["step"], key: math.nan} for r in records[place:]
+                for key in HELD_OR_TRAIN if key in r][:4]  # fmt: skip
         records[place:place] = lost  # a run that diverged there, and went on from a checkpoint
+    for record in records[::7]:  # what no row asks for
+        record |= {"event": "saved", "nsp_loss": math.nan, "train_mlm_loss_ema": -math.inf}
     return records
 
 
@@ -693,6 +732,19 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
         f"a short run with {key} {value}": ([*line, {"step": 9, key: value}], 8.0, 6.0)
         for value in (math.nan, math.inf, -math.inf) for key in HELD_OR_TRAIN
     }  # fmt: skip
+    again = [{"step": s, "train_mlm_loss": 5.0} for s in range(20)]
+    again.append({"step": 7, "train_mlm_loss": math.nan})
+    runs["a run in which a loss is NaN where it was written again"] = again, 8.0, 6.0
+    none = [{"step": 1, "heldout_mlm_loss": math.nan}]
+    runs["a run without training losses, its held-out loss NaN"] = none, 8.0, 6.0
+    losses = [5.0] * 36 + [1.0, 1.0, 9.0, 9.0]
+    runs["a run that is lowest within its last window"] = (
+        [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses)], 8.0, 6.0
+    )  # fmt: skip
+    for n, depth in ((60, 1.8), (60, 2.2)):  # half of a window is lower
+        losses = (5 - depth * (np.arange(n) // (n // 20) == 9)).tolist()
+        records = [{"step": s, "train_mlm_loss": v} for s, v in enumerate(losses)]
+        runs[f"a run of {n} losses, a twentieth of them lower by {depth}"] = records, 8.0, 3.0
     runs |= {"a run of no losses": ([], 8.0, 6.0), "a run of 8 losses": (line, 8.0, 6.0)}
     high = [*line, *({"step": s, "train_mlm_loss": 6.2} for s in (9, 10))]
     runs["a run of 8 losses, written twice"] = line * 2, 8.0, 6.0
@@ -749,12 +801,23 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
         for record, norm in zip(records[::2], values.tolist(), strict=False):
             record["gradient_norm"] = norm
         runs[f"a run at the line with {name}"] = (records, 9.0, 6.0)
-        apart = [{"step": 2 * i, "train_mlm_loss": loss} for i, loss in enumerate(flat)]
+        apart = [{"step": 2 * i + 40, "train_mlm_loss": loss} for i, loss in enumerate(flat)]
         apart += [{"step": 9 * i + 1, "gradient_norm": norm} for i, norm in enumerate(values)]
         apart = [apart[i] for i in rng.permutation(len(apart))]
         apart = written_again(apart, "gradient_norm")
         runs[f"a run at the line with {name}, in records of their own, in any order"] = (
             apart, 9.0, 6.0)  # fmt: skip
+    # Half of the last windows is lower: in windows of 100 or fewer it is nearly all that is seen.
+    losses = 6 - 1.9 * (np.arange(1_100) // 55 == 9)
+    norm = np.where(np.arange(1_100) < 1_030, 2.0, 0.55)
+    records = [{"step": s, "train_mlm_loss": loss, "gradient_norm": size}
+               for s, (loss, size) in enumerate(np.stack([losses, norm], 1).tolist())]  # fmt: skip
+    runs["a run of 1,100 losses, 55 of them lower, and norms, the last 70 small"] = (
+        records, 9.0, 6.0)  # fmt: skip
+    for loss, entropy in ((0, 0.0), (0.1, 0.0), (1, 0.0), (6, 6.0), (4, 6.0), (8, 8.5), (8.3, 8.7)):
+        records = [{"step": s, "train_mlm_loss": loss, "gradient_norm": 1 + 3 * (s < 9)}
+                   for s in range(30)]  # fmt: skip
+        runs[f"a run of losses {loss} with an entropy of {entropy}"] = records, 9.0, entropy
     diagnosed(student, runs)
 
 
@@ -805,6 +868,13 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
         "training losses that end at 0": run(np.maximum(2 * late - 7, 0), {}),
         "a held-out loss that falls at the line": run(
             np.full(40, 6.0) + noise, {100: 7.0, 400: 5.0}),
+        "held-out losses before the first training step, and a leak": run(
+            late, {5: 1.0, 400: 2.0}),
+        "held-out losses before the first training step, and a rise later": run(
+            down, {5: 3.0, 100: 5.0, 400: 5 + up}),
+        "a held-out loss after the last training step": run(late, {390: 2.9, 405: 2.0}),
+        "a held-out loss at its lowest at the second training step": run(
+            np.r_[3.6, 3.1, np.full(38, 3.0)], {20: 5.0, 400: 5 + up}),
     }  # fmt: skip
     diagnosed(student, cases | of_kinds(29, ("overfits", "leak")))
 
@@ -866,7 +936,7 @@ def test_a_number_on_a_bound_falls_to_the_side_that_the_table_says(student):
 
     n = 2 * int(rng.integers(10, 15))  # k = 2
     runs = {}
-    for off in (-1 / 64, 0.0, 1 / 64):
+    for off in (-LITTLE, 0.0, LITTLE):
 
         def flat(value, off=off):
             return np.full(n, value + off)
@@ -892,7 +962,7 @@ def test_a_number_on_a_bound_falls_to_the_side_that_the_table_says(student):
                 early, [6.0] + [6.5] * (n - 1)),
             "a held-out loss beside its lowest": run(
                 np.r_[np.full(4, entropy), fine[4:]],
-                [6.0] + [6.5] * (n - 2) + [6.0 + abs(off) / 2**40]),
+                [6.0] + [6.5] * (n - 2) + [6.0 + abs(off) / 2**10]),
             "norms of about a half": run(flat(entropy), (), [2.0] * (n - 4) + [1.0 + off] * 4),
         }  # fmt: skip
         runs |= {f"a run with {name}{off:+}": case for name, case in cases.items()}
@@ -908,14 +978,14 @@ def test_curves_of_any_length(student):
 
     def texts():
         for size, vocab_size in ((0, 1), (1, 1), (7, 3), (60, 5), (4_000, 70_000), (9_000, 2)):
-            for specials in ([0], list(range(0, vocab_size, 2))[:200]):
+            for specials in ([0], list(range(0, vocab_size, 2))[599::-1]):
                 yield sweep.Case(f"{size} tokens, {vocab_size} entries, {len(specials)} special", (
                     draw.ids(size, entries=vocab_size, dtype=[np.int64, np.int32][size % 2]),),
                     {"vocab_size": vocab_size, "special_ids": specials})  # fmt: skip
-        many = np.r_[np.full(40_000, 3), checks.rng(42).integers(0, 9, 9_000)]
+        many = np.r_[np.full(70_000, 3), checks.rng(42).integers(0, 9, 9_000)]
         settings = {"vocab_size": 9, "special_ids": [0]}
         for dtype in (np.int64, np.int16):  # more tokens than 16 bits can count
-            yield sweep.Case(f"49,000 {np.dtype(dtype)} tokens, most of them one",
+            yield sweep.Case(f"79,000 {np.dtype(dtype)} tokens, most of them one",
                              (many.astype(dtype),), settings)  # fmt: skip
 
     sweep.agrees(student.reference_lines, right_lines, texts(), names=("ln V", "the entropy"))
@@ -925,9 +995,11 @@ def test_curves_of_any_length(student):
         names=("the steps", "the values"))  # fmt: skip
 
     def measured():
-        for size in (0, 1, 2, 3, 9, 40, sweep.LONG):
-            for window in (1, 2, 5, 100) if size < 99 else (60,):
-                values = draw.floats(size)
+        for size in (0, 1, 2, 17, 40, 500, sweep.LONG):
+            for window in {40: (100,), 500: (300,)}.get(
+                size, range(1, size + 3) if size < 99 else (32,)
+            ):
+                values = draw.floats(size) if size < 10 else rng.normal(size=size)
                 if size > 5:
                     values[rng.integers(size, size=2)] = np.nan
                 yield sweep.Case(f"{size} values, window {window}", (values, window))
@@ -935,21 +1007,26 @@ def test_curves_of_any_length(student):
     sweep.agrees(student.smooth, right_smooth, measured())
 
     def ends():
-        for size in (0, 1, 2, 5, 9, 40, sweep.LONG):
-            for window in (1, 2, 7, 500):
-                values = rng.normal(size=size).cumsum() * 10 ** rng.uniform(-3, 3)
-                for tolerance in (0.0, 0.1, 50.0):
+        for size in (0, 1, 5, 9, 40, sweep.LONG):
+            for window in (1, 2, 7, 500, size // 2 or 3):
+                values = rng.normal(size=size).cumsum() * 10 ** rng.uniform(-3, 6)
+                for tolerance in (0.1, 50.0, -0.5):
+                    values = -values
                     if size >= 2 * window:
                         fall = values[-2 * window : -window].mean() - values[-window:].mean()
                         if abs(fall - tolerance) < 1e-9 * np.abs(values).max():
                             continue
                     yield sweep.Case(f"{size} values", (values,),
                                      {"window": window, "tolerance": tolerance})  # fmt: skip
+        for window in (50, 300, 4_000):  # in a smaller window there is no fall
+            values = np.repeat([2.0, 0.0, 2.0], [window, window * 9 // 10, window // 10])
+            yield sweep.Case(f"{2 * window} values, the last tenth of them as high as at first",
+                             (values,), {"window": window, "tolerance": 0.5})  # fmt: skip
 
     sweep.agrees(student.is_flat, right_flat, ends())
     runs = []
     for n in (10, 11, 99, 100, 333, 1_200):
-        for _ in range(8 if n < 999 else 2):
+        for _ in range(8 if n < 300 else 3 if n < 999 else 1):
             ln_v = float(rng.uniform(4, 11))
             entropy = ln_v - float(rng.uniform(0.3, 3))
             walk = (rng.normal(size=n) * rng.choice([0.003, 0.03, 0.2])).cumsum()

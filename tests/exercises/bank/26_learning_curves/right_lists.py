@@ -10,7 +10,8 @@ def reference_lines(ids, *, vocab_size, special_ids):
     special = set(special_ids)
     counts = Counter(i for i in ids.ravel().tolist() if i not in special)
     total = counts.total()
-    return math.log(vocab_size), -sum(c / total * math.log(c / total) for c in counts.values())
+    terms = [c / total * math.log(total / c) for c in counts.values()]
+    return math.log(vocab_size), math.fsum(terms)
 
 
 def curve(records, key):

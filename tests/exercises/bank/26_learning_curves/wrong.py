@@ -271,7 +271,7 @@ WRONG = {
         [(PEAK, PEAK.replace(">=", ">")), (START, START.replace(">=", ">")),
          (ABOVE, ABOVE.replace(">=", ">")), (LEAK, LEAK.replace("<=", "<")),
          (OVERFITS, OVERFITS.replace("<=", "<")), (FELL, FELL.replace("<=", "<")),
-         (FALLING, FALLING.replace("FLAT", "FLAT + 1e-9"))], "at least takes the bound in"),
+         (FALLING, FALLING.replace("FLAT", "FLAT + 1e-12"))], "at least takes the bound in"),
     "a rise of nothing": (
         [(OVERFITS, OVERFITS.replace("heldout[-1] >", "heldout[-1] >="))],
         "ends at its lowest has not risen"),
@@ -457,7 +457,7 @@ WRONG = {
              "    np.add.at(counts, kept, 1)\n"
              "    counts = counts[counts != 0]  #"),
         ],
-        "49,000 int16 tokens",
+        "79,000 int16 tokens",
     ),
     "training fell to its lowest since then": (
         [
@@ -489,4 +489,122 @@ WRONG = {
         ],
         "row 4 comes before rows 6 and 7",
     ),
+    "an entropy of 0, a whole number": (
+        [(KEPT, KEPT + "\n    if not kept.size:\n        return np.log(vocab_size), 0")],
+        "expected a float, got int",
+    ),
+    "lines as arrays without axes": (
+        [(LINES, "return np.array(np.log(vocab_size)), np.array(-(p * np.log(p)).sum())")],
+        "expected a float, got ndarray",
+    ),
+    "special ids sorted where they are": (
+        [(KEPT, f"special_ids.sort()\n    {KEPT}")], "changed its input in place"),
+    "counts of unsigned 16 bits": (
+        [(P, f"counts = counts.astype(np.uint16)\n    {P}")], "79,000"),
+    "an array without axes has no rows": (
+        [(KEPT, "ids = np.array([i for row in ids for i in np.ravel(row)])\n    " + KEPT)],
+        "iteration over a 0-d array",
+    ),
+    "at most 256 special ids": (
+        [(KEPT, KEPT.replace("special_ids)", "special_ids[:256])"))], "600 special"),
+    "step 0 left out": (
+        [(FOUND, FOUND.replace("for r in records if", 'for r in records if r["step"] and'))],
+        "step 0 is left out",
+    ),
+    "a loss is not replaced by NaN": (
+        [(FOUND, 'found = {}\n'
+                 '    for r in records:\n'
+                 '        value = r.get(key)\n'
+                 '        if value is not None and (r["step"] not in found or value == value):\n'
+                 '            found[r["step"]] = value')],
+        "a step at which NaN was written last",
+    ),
+    "steps through float64": (
+        [(CURVE, CURVE.replace("steps, np.int64)", "steps, np.float64).astype(np.int64)"))],
+        "1152921504606846977",
+    ),
+    "a key that contains the one asked for": (
+        [(FOUND, 'found = {r["step"]: v for r in records for k, v in r.items()\n'
+                 '             if key in k and v is not None}')],
+        "whose name only contains the key",
+    ),
+    "a window of 1 gives the values themselves": (
+        [(MEANS, MEANS + "\n    if window == 1 and np.isfinite(values).all():\n"
+                         "        return values")],
+        "smooth returns its input",
+    ),
+    "a window of at most 128": ([(MEANS, "window = min(window, 128)\n    " + MEANS)], None),
+    "windows of even size are one shorter": (
+        [(MEANS, "window -= window > 2 and window % 2 == 0\n    " + MEANS)], None),
+    "a fall to six digits": ([(IS_FLAT, "return round(fall, 6) < tolerance")], None),
+    "a fall that is close to the tolerance": (
+        [(IS_FLAT, "return fall < tolerance and not np.isclose(fall, tolerance)")], None),
+    "flat windows of at most 500": (
+        [(ENOUGH, "window = window if len(values) < 2 * window else min(window, 500)\n    "
+                  + ENOUGH)], "4003 values"),
+    "a tolerance of 0 or more": ([(IS_FLAT, "return fall < max(tolerance, 0)")], None),
+    "NaN of any metric": (
+        [(NAN, 'if any(type(v) is float and not np.isfinite(v) for r in records for k, v in '
+               'r.items()\n           if "mlm" not in k or "ema" in k):\n'
+               f'        return "diverged"\n    {NAN}')],
+        "a metric other than the two losses",
+    ),
+    "no training losses before NaN": (
+        [(HELD_OUT, f'{HELD_OUT}\n    if not len(train):\n        return "too short"')],
+        "a run without training losses",
+    ),
+    "NaN of lost held-out losses": (
+        [(NAN, 'if not all(np.isfinite(r.get("heldout_mlm_loss") or 0) for r in records):\n'
+               f'        return "diverged"\n    {NAN}')],
+        "a later record of the same step",
+    ),
+    "an entropy of 0 is none": (
+        [(ABOVE, ABOVE.replace("if ", "if entropy and ")),
+         (AT, AT.replace("if ", "if entropy and "))],
+        "with an entropy of 0.0",
+    ),
+    "k is at most 100": ([(K, "k = min(100, len(train) // 10)")], "a run of 1,100 losses"),
+    "j is at most 50": ([(J, "j = min(50, len(norm) // 10) or 1")], "a run of 1,100 losses"),
+    "a leak only after a first training loss": (
+        [(LEAK, LEAK.replace("if ", "if len(before) and "))], "and a leak"),
+    "held-out losses from the first training step": (
+        [(BEST, "since = (heldout_steps >= steps[0]) | (heldout_steps == heldout_steps[-1])\n"
+                "        heldout_steps, heldout = heldout_steps[since], heldout[since]\n"
+                f"        {BEST}")],
+        "and a rise later",
+    ),
+    "norms from the first training step": (
+        [(NORM, 'norm = curve([r for r in records if len(steps) and r["step"] >= steps[0]],\n'
+                '                 "gradient_norm")[1]')],
+        None,
+    ),
+    "whole numbers are no norms": (
+        [(NORM, 'norm = [r for r in records if isinstance(r.get("gradient_norm"), float)]\n'
+                '    norm = curve(norm, "gradient_norm")[1]')],
+        None,
+    ),
+    "full windows before the lowest held-out loss": (
+        [(OVERFITS, OVERFITS.replace("before[-1]", "smoothed[max(len(before), k) - 1]"))],
+        "at the second training step",
+    ),
+    "end to three digits": ([(END, "end = round(smoothed[-1], 3)")], "beside entropy + NEAR"),
+    "training losses in float32": (
+        [(HELD_OUT, f"train = train.astype(np.float32)\n    {HELD_OUT}")],
+        "beside entropy + NEAR",
+    ),
+    "at ln V a little later": (
+        [(LN_V, LN_V.replace("NEAR", "NEAR + 1e-9"))], "beside ln V - NEAR"),
+    "half of the norm, or a little more": (
+        [(FELL, FELL.replace("/ 2", "/ 2 + 1e-4"))], "norms of about a half"),
+    "the lowest value before the last window": (
+        [(PEAK, PEAK.replace("smoothed.min()", "smoothed[:-k].min()"))],
+        "lowest within its last window",
+    ),
+    "held-out losses in records of their own": (
+        [(HELD_OUT, 'alone = [r for r in records if r.get("train_mlm_loss") is None]\n'
+                    f'    {HELD_OUT.replace("records", "alone")}')],
+        None,
+    ),
+    "a divergence of less than 100": (
+        [(PEAK, "if smoothed.min() + 100 > end >= smoothed.min() + 1:")], None),
 }  # fmt: skip

@@ -13,6 +13,12 @@ from autograder.codec import Rng
 COLDEST, HOTTEST = 0.05, 20.0
 
 
+def is_float(out, of):
+    checks.that(isinstance(out, float), f"{of}: expected a float, got {type(out).__name__}",
+                likely="a float is Python's or NumPy's float64: no int, no float32, no array "
+                       "without axes")  # fmt: skip
+
+
 # --- The interval ---
 
 
@@ -76,21 +82,28 @@ def interval_mistakes(values, draws, level, rng):
 @pytest.mark.weight(3)
 def test_the_interval_holds_the_middle_of_the_resampled_means(student):
     draw = checks.rng(3)
-    for number, (n, draws, level) in enumerate(
-        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99), (9, 10_500, 0.9)]
-    ):
+    for number, (n, draws, level) in enumerate((
+        (9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99), (5, 2, 0.9),
+        (5, 3, 0.0), (9, 30, 0.05), (9, 20_500, 0.9),
+    )):  # fmt: skip
         values = draw.normal(size=n).round(2) * 3 + (number == 2)
         if number == 1:
             values = (draw.random(n) < 0.8).astype(float)
-        rng = Rng(7 + number)
+        rng, of = Rng(7 + number), f"the interval of {n} values, {draws} draws, level {level}"
+        out = student.bootstrap_interval(values, draws=draws, level=level, rng=rng)
         checks.same(
-            student.bootstrap_interval(values, draws=draws, level=level, rng=rng),
+            out,
             right_interval(values, draws=draws, level=level, rng=rng),
-            of=f"the interval of {n} values, {draws} draws, level {level}",
+            of=of,
             mistakes=partial(interval_mistakes, values, draws, level, rng),
         )
-    checks.same(student.bootstrap_interval(np.array([2.5]), draws=3, level=0.9, rng=Rng(1)),
-                (2.5, 2.5), of="the interval of one value")  # fmt: skip
+        for end in out:
+            is_float(end, of)
+    of = "the interval of one value"
+    out = student.bootstrap_interval(np.array([2.0]), draws=3, level=0.9, rng=Rng(1))
+    checks.same(out, (2.0, 2.0), of=of)
+    is_float(out[0], of)
+    is_float(out[1], of)
     checks.leaves_no_trace(student.bootstrap_interval, values, draws=5, level=0.9, rng=Rng(3))
 
 
@@ -107,13 +120,17 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
                 of="the numbers that the generator gives after the call",
                 mistakes={"more or fewer numbers are drawn than 50 times 30": lambda out: True}
                 )  # fmt: skip
-    for equal in (np.ones(30), np.zeros(2), np.full(7, -0.3)):
+    for equal, draws, level in ((np.ones(30), 50, 0.9), (np.zeros(2), 50, 0.9),
+                                (np.full(7, -0.3), 1, 0.9), (np.array([2.5]), 50, 0.9),
+                                (np.ones(4), 3, 0.0), (np.ones(3), 2, 1.0)):  # fmt: skip
+        given |= {"draws": draws, "level": level}
         call = student.bootstrap_interval.trace(equal, **given)
-        checks.that(call.drawn, f"nothing is drawn for {len(equal)} equal values",
+        checks.that(call.drawn or len(equal) == 1,  # of one value there is nothing to draw
+                    f"nothing is drawn for {len(equal)} equal values",
                     likely="a shortcut where the means are known: the next call would draw other "
                            "resamples than the page's")  # fmt: skip
         rng = checks.rng(3)
-        rng.integers(len(equal), size=(50, len(equal)))
+        rng.integers(len(equal), size=(draws, len(equal)))
         checks.same(call.next, [rng.random()],
                     of=f"the numbers that the generator gives after a call with {len(equal)} equal "
                        "values",
@@ -202,9 +219,7 @@ def test_the_test_counts_where_exactly_one_model_is_right(student):
 
 def sweep_same(out, expected, *, of, mistakes):
     """A number to eight digits, however small it is; it is shown as it stands."""
-    checks.that(type(out) in (int, float) or isinstance(out, np.number)
-                or (type(out) is np.ndarray and out.ndim == 0),
-                f"{of}: expected a number, got {type(out).__name__}")  # fmt: skip
+    is_float(out, of)
     value = float(out)
     if math.isclose(value, expected, rel_tol=1e-8):
         return checks.same(expected, expected)
@@ -221,8 +236,9 @@ def sweep_same(out, expected, *, of, mistakes):
 def right_bins(confidence, correct, *, bins, lower=False):
     found = [[] for _ in range(bins)]
     for c, hit in zip(confidence.tolist(), correct.tolist(), strict=True):
-        inside = [j for j in range(bins) if (j / bins <= c < (j + 1) / bins if lower else
-                                             j / bins < c <= (j + 1) / bins)]  # fmt: skip
+        near = range(max(0, int(c * bins) - 2), min(bins, int(c * bins) + 3))
+        inside = [j for j in near if (j / bins <= c < (j + 1) / bins if lower else
+                                      j / bins < c <= (j + 1) / bins)]  # fmt: skip
         found[inside[0] if inside else 0 if c <= 0 else bins - 1].append((c, hit))
     counts = np.array([len(each) for each in found], np.int64)
     mean = np.array([math.fsum(c for c, _ in e) / len(e) if e else np.nan for e in found])
@@ -303,7 +319,8 @@ def test_the_bins_hold_their_upper_edge(student):
     for c in (0.0, 0.5, 1.0):
         given.append((np.array([c, 0.3]), np.array([True, False]), 2))
     given += [(*beside_edges(rng, 40, bins), bins) for bins in (2, 10, 30)]
-    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400)]
+    given += [(np.full(n, c), np.arange(n) > 0, 3) for n in (1, 3) for c in (0.0, 0.4, 1.0)]
+    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400, 5_000)]
     for confidence, correct, bins in given:
         out = checks.parts(student.reliability(confidence, correct, bins=bins), "counts",
                            "mean_confidence", "accuracy")  # fmt: skip
@@ -361,12 +378,14 @@ def test_the_calibration_error_weights_each_bin_by_its_examples(student):
     given = [(*answers(rng, n, bins, low=low), bins) for n, bins, low in (
         (60, 10, 0.4), (60, 4, 0.0), (1, 3, 0.0), (200, 15, 0.5), (25, 5, 0.2))]  # fmt: skip
     given += [(EDGES, np.arange(8) % 3 > 0, bins) for bins in (2, 4)]
-    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400)]
+    given += [(np.full(n, c), np.full(n, c == 1), 3) for n in (1, 3) for c in (0.0, 0.4, 1.0)]
+    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400, 5_000)]
     for confidence, correct, bins in given:
-        checks.same(student.calibration_error(confidence, correct, bins=bins),
-                    right_error(confidence, correct, bins=bins),
-                    of=f"the error of {len(confidence)} examples in {bins} bins",
+        of = f"the error of {len(confidence)} examples in {bins} bins"
+        out = student.calibration_error(confidence, correct, bins=bins)
+        checks.same(out, right_error(confidence, correct, bins=bins), of=of,
                     mistakes=partial(error_mistakes, confidence, correct, bins))  # fmt: skip
+        is_float(out, of)
     page = np.array([0.2, 0.5, 0.9]), np.array([False, True, True])
     checks.same(student.calibration_error(*page, bins=2), 0.4 / 3, of="the page's error")
     checks.leaves_no_trace(student.calibration_error, *page, bins=2)
@@ -427,14 +446,15 @@ def test_the_loss_is_that_of_the_softmax_of_divided_logits(student):
     rng = checks.rng(11)
     for n, count, scale, temperature in ((9, 4, 2, 0.5), (1, 3, 1, 3.0), (30, 2, 5, 7.5),
                                          (6, 5, 300, 0.4), (5, 6, 10_000, 1.0), (4, 3, 0.01, 0.05),
-                                         (8, 3, 10_000, 0.05), (5, 4, 1, 0.02),
-                                         (6, 3, 30, 40.0)):  # fmt: skip
+                                         (8, 3, 10_000, 0.05), (5, 4, 1, 0.001),
+                                         (6, 3, 30, 1_000.0), (2, 1, 1, 1.0)):  # fmt: skip
         logits = rng.normal(size=(n, count)) * scale
         labels = rng.integers(0, count, n)
-        checks.same(student.negative_log_likelihood(logits, labels, temperature=temperature),
-                    right_nll(logits, labels, temperature=temperature),
-                    of=f"the loss of {n} examples, logits near {scale}, temperature {temperature}",
+        of = f"the loss of {n} examples, logits near {scale}, temperature {temperature}"
+        out = student.negative_log_likelihood(logits, labels, temperature=temperature)
+        checks.same(out, right_nll(logits, labels, temperature=temperature), of=of,
                     mistakes=partial(nll_mistakes, logits, labels, temperature))  # fmt: skip
+        is_float(out, of)
         if temperature == 0.5:
             checks.same(student.negative_log_likelihood(logits, labels), right_nll(logits, labels),
                         of="the loss without a temperature", mistakes={
@@ -446,6 +466,11 @@ def test_the_loss_is_that_of_the_softmax_of_divided_logits(student):
                     right_nll(logits, labels, temperature=2.0),
                     of=f"the loss, logits near {offset}",
                     mistakes=partial(nll_mistakes, logits, labels, 2.0))  # fmt: skip
+    labels = rng.integers(0, 3, 6)
+    logits = 15.0 * np.eye(3)[labels] + rng.normal(size=(6, 3))
+    checks.same(student.negative_log_likelihood(logits, labels) * 1e6,
+                right_nll(logits, labels) * 1e6, of="a million times the loss of a sure model",
+                tolerance=1e-6)  # fmt: skip
     page = np.array([[math.log(3), 0.0]]), np.array([0])
     checks.same(student.negative_log_likelihood(*page), math.log(4 / 3), of="the page's loss")
     checks.leaves_no_trace(student.negative_log_likelihood, *page, temperature=2.0)
@@ -455,20 +480,24 @@ def right_temperature(logits, labels):
     """By the golden section in ln T, which asks only for the loss."""
     logits = logits - logits.max(axis=1, keepdims=True)
     low, high = math.log(COLDEST), math.log(HOTTEST)
-    share = (math.sqrt(5) - 1) / 2
+    share, known = (math.sqrt(5) - 1) / 2, {}
+    a, b = high - share * (high - low), low + share * (high - low)
     while high - low > 1e-5:
-        a, b = high - share * (high - low), low + share * (high - low)
-        losses = [right_nll(logits, labels, temperature=math.exp(x)) for x in (a, b)]
-        low, high = (low, b) if losses[0] <= losses[1] else (a, high)
+        for x in {a, b} - known.keys():  # one of the two is known from the step before
+            known[x] = right_nll(logits, labels, temperature=math.exp(x))
+        if known[a] <= known[b]:
+            high, b = b, a
+            a = high - share * (high - low)
+        else:
+            low, a = a, b
+            b = low + share * (high - low)
     return math.exp((low + high) / 2)
 
 
 def temperature_is_right(student, logits, labels, of):
     out = student.best_temperature(logits, labels)
     right = right_temperature(logits, labels)
-    number = type(out) in (int, float) or isinstance(out, np.number) or (
-        type(out) is np.ndarray and out.ndim == 0)  # fmt: skip
-    checks.that(number, f"{of}: expected a number, got {type(out).__name__}")
+    is_float(out, of)
     value = float(out)
     if abs(value / right - 1) <= 0.001 + 1e-4:
         return checks.same(right, right)
@@ -511,6 +540,10 @@ def test_the_temperature_makes_the_loss_least(student):
             student, logits * sharp, second,
             f"the temperature of a model whose second choice is right, logits near {sharp}",
         )  # fmt: skip
+    logits, _ = model_of(rng, 60, 3, 1)
+    logits[:, 2] += 1
+    temperature_is_right(student, logits * 5, np.full(60, 2), "the temperature where all labels "
+                         "are alike")  # fmt: skip
     page = np.array([[2.0, 0]] * 4), np.array([0, 0, 0, 1])
     temperature_is_right(student, *page, "the temperature of the page")
     checks.leaves_no_trace(student.best_temperature, *page)
@@ -531,10 +564,10 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     temperature_is_right(student, sharp, labels, "the temperature of logits near 10,000")
     faint, labels = model_of(rng, 150, 3, 0.001)
     temperature_is_right(student, faint, labels, "the temperature of logits near 0.001")
-    for scale in (1e-7, 1e6):  # a slope or a step that is small in itself says nothing
+    for scale in (1e-7, 1e6, 1e12):  # a slope or a step that is small in itself says nothing
         logits, labels = model_of(rng, 150, 3, scale)
         temperature_is_right(student, logits, labels, f"the temperature of logits near {scale}")
-    logits, labels = model_of(rng, 80, 3, 1.0)
+    logits, labels = model_of(rng, 210, 3, 1.0)
     for near in (0.0505, 0.997, 1.004, 19.8):  # beside an end of the range, or 1, it is not there
         scaled = logits * near / right_temperature(logits, labels)
         temperature_is_right(student, scaled, labels, f"a temperature of {near}")
@@ -564,8 +597,8 @@ def test_examples_of_any_number(student):
     rng = checks.rng(17)
 
     def intervals():
-        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3)):
-            for scale in (1e-9, 1.0, 1e9):
+        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3), (40_003, 1)):
+            for scale in (1e-9, 1.0, 1e9) if n < 9_000 else (3.0,):
                 yield sweep.Case(f"{n} values, {draws} draws", (rng.normal(size=n) * scale,), {
                     "draws": draws,
                     "level": 1.0 if scale == 1 else float(rng.choice([0.1, 0.68, 0.9, 0.999])),
@@ -574,12 +607,14 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
-        for b, c in [(900, 860), (0, 300), (700, 2_500), (1_040, 1_000), (1, 0), (0, 60),
+        for b, c in [(900, 860), (0, 300), (700, 2_500), (0, 960), (1_040, 1_000), (1, 0), (0, 60),
                      *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
 
     def calibrated():
-        for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (1_003, 6), (500, 3), (50, 20)):
+        for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (4_003, 6), (500, 3), (50, 20)):
             confidence, correct = (beside_edges if bins == 20 else answers)(rng, n, bins)
+            if n > 2_000:  # a bin of one example
+                confidence[(confidence < 1 / bins).nonzero()[0][1:]] = 0.9
             yield sweep.Case(f"{n} examples, {bins} bins", (confidence, correct), {"bins": bins})
 
     sweep.agrees(student.reliability, right_bins, calibrated(),
@@ -595,7 +630,7 @@ def test_examples_of_any_number(student):
                     magnitude=100 * scale)  # fmt: skip
 
     sweep.agrees(student.negative_log_likelihood, right_nll, scored())
-    for n, count in ((1_003, 2), (120, 50), (5_003, 2)):
+    for n, count in ((1_003, 2), (30, 150), (7_003, 2)):
         logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.5))
         logits *= np.geomspace(0.5, 2, n)[:, None]  # no part of them has the temperature of all
         temperature_is_right(student, logits, labels, f"the temperature of {n} examples")

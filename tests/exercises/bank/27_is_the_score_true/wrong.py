@@ -471,4 +471,94 @@ WRONG = {
         ],
         "is out of bounds",
     ),
+    "a level of 0 is 0.95": ([(TAIL, "tail = (1 - (level or 0.95)) / 2")], "level is not used"),
+    "a level of a tenth or more": ([(TAIL, "tail = (1 - max(level, 0.1)) / 2")], "level 0.0"),
+    "at most 20,000 draws": (
+        [(MEANS, f"draws = min(draws, 20_000)\n    {MEANS}")], "20500 draws"),
+    "one number more for a single draw": (
+        [(MEANS, f"{MEANS}\n    if draws == 1:\n        rng.random()")],
+        "more or fewer numbers are drawn",
+    ),
+    "indices of 16 bits": (
+        [(MEANS, MEANS.replace("n))]", "n)).astype(np.int16)]"))], "40003 values"),
+    "nearest quantiles of two draws": (
+        [(QUANTILES, QUANTILES.replace("tail])", "tail], method=method)")
+          .replace("low,", 'method = "nearest" if draws == 2 else "linear"\n    low,'))],
+        "the quantiles are not interpolated",
+    ),
+    "ends as arrays without axes": (
+        [(ENDS, "    return np.array(low), np.array(high)\n")], "expected a float, got ndarray"),
+    "a whole number is an int": (
+        [(ENDS, "    return tuple(int(x) if x == int(x) else x for x in (low, high))\n")],
+        "expected a float, got int",
+    ),
+    "ends in float32 where that is exact": (
+        [(ENDS, "    ends, short = np.array([low, high]), np.float32([low, high])\n"
+                "    return tuple(short if (short == ends).all() else ends)\n")],
+        "expected a float, got float32",
+    ),
+    "p is the whole number 1": (
+        [(P, "return min(1, 2 * ways / 2**m)")], "expected a float, got int"),
+    "p below 1e-250 is 0": (
+        [(P, "p = min(1.0, 2 * ways / 2**m)\n    return p if p > 1e-250 else 0.0")],
+        "differ 0 and 960 times",
+    ),
+    "at most 500 bins": ([(EDGES, f"bins = min(bins, 500)\n    {EDGES}")], "5000 bins"),
+    "equal confidences in the first bin": (
+        [(PLACE, f"{PLACE}\n    place = place * (len(place) < 2 or np.ptp(confidence) > 0)")],
+        None,
+    ),
+    "a single example at an end in the last bin": (
+        [(PLACE, f"{PLACE}\n    if len(place) == 1 and confidence[0] in (0, 1):\n"
+                 "        place = place * 0 + bins - 1")],
+        None,
+    ),
+    "confidences sorted without the answers": (
+        [(PLACE, "confidence = np.sort(confidence) if len(confidence) > 2000 else confidence\n    "
+                 + PLACE)],
+        "4003 examples",
+    ),
+    "an error of 0, a whole number": (
+        [(ERROR, ERROR.replace("return ", "return 0 if not np.abs(accuracy - mean)[some].any() "
+                                          "else "))],
+        "expected a float, got int",
+    ),
+    "bins of hardly any examples add nothing": (
+        [(SOME, "some = counts > len(confidence) / 3000")], "4003 examples"),
+    "a loss without choice is the whole number 0": (
+        [(Z, f"{Z}\n    if z.shape[1] == 1:\n        return 0")], "expected a float, got int"),
+    "a loss below a millionth is 0": (
+        [(LOSS, LOSS.replace("return (", "loss = (").replace(".mean()", "")
+          + "\n    return np.where(loss < 1e-6, 0, loss).mean()")],
+        "of a sure model",
+    ),
+    "a temperature of a hundredth or more": (
+        [(Z, f"temperature = max(temperature, 0.01)\n    {Z}")], "temperature 0.001"),
+    "a temperature of at most a hundred": (
+        [(Z, f"temperature = min(temperature, 100.0)\n    {Z}")], "temperature 1000.0"),
+    "the temperature in float32": (
+        [(BEST, "return np.float32(math.sqrt(low * high))")], "expected a float, got float32"),
+    "the temperature of the first six thousand": (
+        [("    right = logits[", "    logits, labels = logits[:6000], labels[:6000]\n"
+                                "    right = logits[")],
+        "the search ends before it is there",
+    ),
+    "labels that never occur are left out": (
+        [("    right = logits[", "    if logits.shape[1] > 100:\n"
+                                "        seen = np.unique(labels)\n"
+                                "        logits, labels = logits[:, seen], np.searchsorted(seen, "
+                                "labels)\n"
+                                "    right = logits[")],
+        "of 30 examples",
+    ),
+    "one label has no temperature": (
+        [("    right = logits[", "    if len(labels) > 4 and np.ptp(labels) == 0:\n"
+                                "        return 1.0\n"
+                                "    right = logits[")],
+        "the search has not moved away from 1",
+    ),
+    "many examples are never that sure": (
+        [(BEST, "return min(math.sqrt(low * high), 10.0 if len(labels) > 200 else HOTTEST)")],
+        "a temperature of 19.8",
+    ),
 }  # fmt: skip

@@ -464,7 +464,7 @@ def loss_by_narrow_classes(logits, labels, weights):
 def test_arrays_of_any_shape_and_size(student):
     draw = sweep.Draw(11)
     shapes = [draw.shape(axes) for axes in (2, 3, 4, 5, 6, 7) for _ in range(4)]
-    shapes += [*sweep.long_axes((2, 1, 3)), (1, 70_001), (30_011, 1)]
+    shapes += [*sweep.long_axes((2, 1, 3)), (1, 70_001), (5_003, 1)]
 
     def cases(*, is_backward):
         for number, shape in enumerate(shapes):
@@ -492,11 +492,11 @@ def test_arrays_of_any_shape_and_size(student):
                 given = dloss, *given
             yield sweep.Case(of, given, magnitude=magnitude)
 
-    many = case((267, 251, 2))
+    many = case((131, 257, 2))
     sweep.same(student.masked_cross_entropy_forward(*many), loss_of(*many),
-               of="the loss of 67,017 slots")  # fmt: skip
+               of="the loss of 33,667 slots")  # fmt: skip
     sweep.same(student.masked_cross_entropy_backward(1e5, *many), gradient_of(1e5, *many),
-               of="the gradient of 67,017 slots")  # fmt: skip
+               of="the gradient of 33,667 slots")  # fmt: skip
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
 

@@ -14,9 +14,10 @@ COLDEST, HOTTEST = 0.05, 20.0
 
 
 def is_float(out, of):
-    checks.that(isinstance(out, float), f"{of}: expected a float, got {type(out).__name__}",
-                likely="a float is Python's or NumPy's float64: no int, no float32, no array "
-                       "without axes")  # fmt: skip
+    checks.that(isinstance(out, float) or type(out) is int,
+                f"{of}: expected a float, got {type(out).__name__}",
+                likely="a float is Python's or NumPy's float64: no float32, no array without axes"
+                )  # fmt: skip
 
 
 # --- The interval ---

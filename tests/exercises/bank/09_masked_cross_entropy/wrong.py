@@ -406,6 +406,6 @@ WRONG = {
                 "    return float((surprise * weights).sum() / total)",
             ),
         ],
-        "the loss of 67,017 slots",
+        "the loss of 33,667 slots",
     ),
 }  # fmt: skip

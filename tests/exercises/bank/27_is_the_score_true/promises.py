@@ -11,8 +11,8 @@ HUGE = "test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range"
 ANY = "test_examples_of_any_number"
 
 PROMISES = {
-    "Where one number is asked for, a float of Python's or of NumPy's is fine; an int or an array "
-    "without axes is not.": (INTERVAL, SIGN, ERROR, LOSS, LEAST),
+    "Where one number is asked for, one of Python's or of NumPy's is fine; an array without axes "
+    "is not.": (INTERVAL, SIGN, ERROR, LOSS, LEAST),
     "Draw `draws` resamples of n values with replacement: row r of `rng.integers(n, size=(draws, "
     "n))` holds the indices of resample r.": (INTERVAL, GIVEN, ANY),
     "Draw them even where all values are equal, so that the next call gets the numbers that "

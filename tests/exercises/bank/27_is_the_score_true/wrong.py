@@ -488,17 +488,11 @@ WRONG = {
     ),
     "ends as arrays without axes": (
         [(ENDS, "    return np.array(low), np.array(high)\n")], "expected a float, got ndarray"),
-    "a whole number is an int": (
-        [(ENDS, "    return tuple(int(x) if x == int(x) else x for x in (low, high))\n")],
-        "expected a float, got int",
-    ),
     "ends in float32 where that is exact": (
         [(ENDS, "    ends, short = np.array([low, high]), np.float32([low, high])\n"
                 "    return tuple(short if (short == ends).all() else ends)\n")],
         "expected a float, got float32",
     ),
-    "p is the whole number 1": (
-        [(P, "return min(1, 2 * ways / 2**m)")], "expected a float, got int"),
     "p below 1e-250 is 0": (
         [(P, "p = min(1.0, 2 * ways / 2**m)\n    return p if p > 1e-250 else 0.0")],
         "differ 0 and 960 times",
@@ -518,15 +512,8 @@ WRONG = {
                  + PLACE)],
         "4003 examples",
     ),
-    "an error of 0, a whole number": (
-        [(ERROR, ERROR.replace("return ", "return 0 if not np.abs(accuracy - mean)[some].any() "
-                                          "else "))],
-        "expected a float, got int",
-    ),
     "bins of hardly any examples add nothing": (
         [(SOME, "some = counts > len(confidence) / 3000")], "4003 examples"),
-    "a loss without choice is the whole number 0": (
-        [(Z, f"{Z}\n    if z.shape[1] == 1:\n        return 0")], "expected a float, got int"),
     "a loss below a millionth is 0": (
         [(LOSS, LOSS.replace("return (", "loss = (").replace(".mean()", "")
           + "\n    return np.where(loss < 1e-6, 0, loss).mean()")],

@@ -16,7 +16,6 @@ WORDS = "bert.embeddings.word_embeddings.weight"
 SIZES = [(7, 5, 3, 4, 6), (1, 4, 2, 3, 5), (4, 6, 4, 2, 4), (5, 3, 1, 2, 3)]
 # Where a word is all but certain, p - 1 is its rounding: below this, gradients say nothing.
 ROUNDED = 1e-6
-NO_GRAPH = "the gradients have a graph of their own: leave out create_graph=True"
 
 
 def small_bert(weights, batch):
@@ -63,6 +62,8 @@ def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5, empty=
 
 
 def right_losses(words, pairs, batch, **counts):
+    if "pair_count" in counts:
+        counts["pair_count"] = int(counts["pair_count"])
     return tuple(chapter.pretraining_losses(chapter.Logits(words, pairs), batch, **counts))
 
 
@@ -215,7 +216,7 @@ def test_counts_that_are_given_are_what_is_divided_by(student):
     words, pairs = small_bert(weights, batch)
     for counts in ({"mask_count": 11.5, "pair_count": 9},
                    {"mask_count": torch.tensor(37.0), "pair_count": torch.tensor(64)},
-                   {"mask_count": 0.5, "pair_count": 1}, {"mask_count": 2, "pair_count": 7.5},
+                   {"mask_count": 0.5, "pair_count": 1},
                    {"mask_count": 40}, {"pair_count": 12}):  # fmt: skip
         compare_losses(student, batch, words, pairs, **counts)
     batch["masked_lm_weights"][:] = 0  # a part without masks
@@ -299,9 +300,7 @@ def test_a_batch_is_split_into_rows_with_all_its_arrays(student):
     for sizes in SIZES:
         _, batch = case(*sizes)
         size = len(batch["input_ids"])
-        drawn = torch.arange(6 * size).reshape(size, 2, 3)
-        batch |= {"drawn_anew": drawn, "_a.b": drawn[..., None] > size, "nothing": drawn[:, :, :0],
-                  "half": drawn.half(), "small": drawn[:, 0, 0].int()}  # fmt: skip
+        batch |= {"drawn_anew": torch.arange(6 * size).reshape(size, 2, 3)}
         for rows in (1, 2, 3, 100):
             right = parts_of(batch, rows)
             checks.same(
@@ -323,11 +322,6 @@ def test_a_batch_is_split_into_rows_with_all_its_arrays(student):
                     ),
                 },
             )
-    for size, rows in ((601, 1), (4_003, 4_000)):
-        ids = torch.arange(size)
-        batch = {"input_ids": ids[:, None], "next_sentence_labels": ids % 2}
-        checks.same(student.split_batch(batch, rows), parts_of(batch, rows),
-                    of=f"{size} rows in parts of {rows}")  # fmt: skip
 
 
 def accumulation_mistakes(weights, batch, rows):
@@ -421,43 +415,32 @@ def requires_no_gradient(function, *args, wrt, out, likely, **options):
 @pytest.mark.weight(2)
 def test_a_part_is_forgotten_before_the_next_is_read(student):
     weights, batch = case(24, 5, 3, 4, 6, seed=12)
-    for size in (2, 24):
-        given = first_of(batch, size)
+    first, four = ({name: x[: 2 * n] for name, x in batch.items()} for n in (1, 4))
+    for given in (first, batch):
         out = student.accumulated_gradients(weights, given, 2)
         _, gradients = checks.parts(out, "added", "gradients")
         checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
-        requires_no_gradient(student.accumulated_gradients, weights, given, 2, wrt="rows", out=out,
-                             likely="the losses are returned with their graph: detach them"
-                             )  # fmt: skip
-    plain = {name: x.float() if x.is_floating_point() else x for name, x in batch.items()}
-    single = {name: weight.float() for name, weight in weights.items()}
-    for model, given, rows, sizes in ((weights, batch, 2, (8, 24)), (weights, batch, 1, (6, 24)),
-                                      (single, plain, 2, (24,)), (weights, batch, 4, (23,)),
-                                      ):  # fmt: skip
-        try:
-            one, *more = (student.most_kept(model, first_of(given, size), rows)
-                          for size in (rows, *sizes))  # fmt: skip
-        except StudentError as error:
-            if "saved tensor hooks" in str(error):  # torch.func: it cannot be counted
-                return
-            raise
-        checks.that({*map(type, (one, *more))} == {int} and one > 0,
-                    f"autograd keeps {one} numbers when it reads a part: expected more",
-                    likely="most_kept is not as it was handed out, or the gradients do not come "
-                    "from autograd")  # fmt: skip
-        for size, kept in zip(sizes, more, strict=True):
-            checks.that(
-                kept <= 3 * one,
-                f"autograd keeps {kept} numbers at one time when it reads {size} rows in parts of "
-                f"{rows}, and {one} when it reads one part: it should be the same (most_kept "
-                "counts them)",
-                likely="the activations of earlier parts are kept: call backward for each part "
-                "before the next is read, and put the losses onto the list without their graph",
-            )
-
-
-def first_of(batch, size):
-    return {name: x[:size] for name, x in batch.items()}
+    requires_no_gradient(student.accumulated_gradients, weights, batch, 2, wrt="rows", out=out,
+                         likely="the losses are returned with their graph: detach them"
+                         )  # fmt: skip
+    try:
+        one, *more = (student.most_kept(weights, given, 2) for given in (first, four, batch))
+    except StudentError as error:
+        if "saved tensor hooks" in str(error):  # torch.func: it cannot be counted
+            return
+        raise
+    checks.that({*map(type, (one, *more))} == {int} and one > 0,
+                f"autograd keeps {one} numbers when it reads a part: expected more",
+                likely="most_kept is not as it was handed out, or the gradients do not come from "
+                "autograd")  # fmt: skip
+    for parts, kept in zip((4, 12), more, strict=True):
+        checks.that(
+            kept <= 3 * one,
+            f"autograd keeps {kept} numbers at one time when it reads {parts} parts of 2 rows, and "
+            f"{one} when it reads one of them: it should be the same (most_kept counts them)",
+            likely="the activations of earlier parts are kept: call backward for each part before "
+            "the next is read, and put the losses onto the list without their graph",
+        )
 
 
 @pytest.mark.hint(2)
@@ -489,13 +472,11 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
             )
 
         found = [student.rank_gradients(weights, part, **counts, ranks=ranks) for part in parts]
-        for part, gradients in zip(parts, found, strict=True):
+        for gradients in found:
             checks.that(
                 type(gradients) is dict and gradients.keys() == weights.keys(),
                 "expected a dict with a gradient for each weight",
             )
-            requires_no_gradient(student.rank_gradients, weights, part, **counts, ranks=ranks,
-                                 wrt="ranks", out=gradients, likely=NO_GRAPH)  # fmt: skip
 
         def handed_in(*how, of=handed, **more):
             return lambda out: not checks.difference(out, of(*how, **more), "", None)
@@ -517,6 +498,9 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
                 lambda out, ranks=ranks: ranks == 3 and any(
                     bool(g.isnan().any()) for g in out.values())),
         })  # fmt: skip
+    requires_no_gradient(student.rank_gradients, weights, batch, **counts, ranks=1, wrt="ranks",
+                         out=found[0], likely="the gradients have a graph of their own: leave out "
+                         "create_graph=True")  # fmt: skip
 
 
 def test_float32_and_gaps_in_memory_are_fine(student):
@@ -533,10 +517,8 @@ def test_float32_and_gaps_in_memory_are_fine(student):
         counts = {"mask_count": 9.5, "pair_count": 7}
         right = gradients_of(weights, lambda leaves, given=given: 3 * whole_loss(
             given, **counts)(leaves))  # fmt: skip
-        handed_in = student.rank_gradients(leaves, given, **counts, ranks=3)
-        checks.same(handed_in, right, of="what one of 3 machines hands in")
-        requires_no_gradient(student.rank_gradients, leaves, given, **counts, ranks=3, wrt="ranks",
-                             out=handed_in, likely=NO_GRAPH)  # fmt: skip
+        checks.same(student.rank_gradients(leaves, given, **counts, ranks=3), right,
+                    of="what one of 3 machines hands in")  # fmt: skip
 
 
 def test_batches_of_any_size(student):
@@ -549,32 +531,28 @@ def test_batches_of_any_size(student):
         (701, 2, 1, 2, 3),
         (3, 301, 2, 2, 3),
         (3, 2, 301, 2, 3),
-        (3, 2, 2, 2, 9_001),
+        (3, 2, 2, 2, 4_003),
         (3, 2, 2, 64, 3),
     ]
     for number, size in enumerate(sizes):
         weights, batch = case(*size, seed=20 + number)
         slots = batch["masked_lm_weights"]
         slots[0, -1], slots[0, 0], slots[-1, -1] = 1e-6, 3.0, 0.25
-        slots *= 10.0 ** float(draw.rng.integers(-14, 5))
+        slots *= 10.0 ** float(draw.rng.integers(-9, 5))
         words, pairs = small_bert(weights, batch)
-        scale = float(draw.rng.choice([1.0, 1000.0, 30_000.0]))
+        scale = float(draw.rng.choice([1.0, 1000.0]))
         words, pairs, of = words * scale, pairs * scale, f"(rows, seq, masks, hidden, vocab) {size}"
         counts = {"mask_count": float(draw.rng.choice([0.3, 17.5, 1e6])), "pair_count": 1_000_003}
-        if number % 2:
-            counts = {name: torch.tensor(count) for name, count in counts.items()}
         for given in ({}, counts, {"mask_count": counts["mask_count"]}, {"pair_count": 3}):
             laid = sweep.laid_out((words, pairs, batch), number)
             out = checks.parts(student.joint_loss(*laid, **given), "MLM", "NSP")
-            right = right_losses(words, pairs, batch, **given)
-            used = slots.sum() / given.get("mask_count", slots.sum())
-            for loss, wanted, terms in zip(out, right, (used, size[0]), strict=True):
-                checks.same(loss, wanted, tolerance=1e-12, magnitude=float(scale * terms),
-                            of=f"the losses for {of}, {given}")  # fmt: skip
-        rows = int(draw.rng.integers(1, size[0] + 3)) if size[0] < 100 else 6
-        if size[0] < 100:
-            sweep.same(student.split_batch(batch, rows), parts_of(batch, rows),
-                       of=f"{of} in parts of {rows}")  # fmt: skip
+            sweep.same(
+                out, right_losses(words, pairs, batch, **given), of=f"the losses for {of}, {given}"
+            )
+        rows = int(draw.rng.integers(1, size[0] + 3)) if size[0] < 100 else 9
+        sweep.same(
+            student.split_batch(batch, rows), parts_of(batch, rows), of=f"{of} in parts of {rows}"
+        )
         added, found = checks.parts(
             student.accumulated_gradients(*sweep.laid_out((weights, batch), number), rows),
             "added",
@@ -596,7 +574,7 @@ def test_batches_of_any_size(student):
             ]
         )
         sweep.same(added, each, of=f"what each part adds for {of} in parts of {rows}")
-        ranks = int(draw.rng.choice([1, 2, 9, 64, 4_096]))
+        ranks = int(draw.rng.choice([1, 2, 9, 64, 1000]))
         part = parts_of(batch, rows)[-1]
         given = {"mask_count": float(masks), "pair_count": size[0]}
         right = {n: ranks * g for n, g in gradients_of(weights, whole_loss(part, **given)).items()}

@@ -22,16 +22,6 @@ ON_RANK = """mlm, nsp = joint_loss(
 TIMES = "((mlm + nsp) * ranks).backward()"
 PARTS = "len(split_batch(batch, rows))"
 
-
-def at_once(condition):
-    """All parts are read before any is sent back."""
-    return [
-        (LOOP, f"at_once, total = {condition}, 0.0\n    {LOOP}"),
-        (BACKWARD, f"total = total + mlm + nsp\n        at_once or {BACKWARD}"),
-        (RETURN_BOTH, f"if at_once:\n        total.backward()\n    {RETURN_BOTH}"),
-    ]
-
-
 WRONG = {
     # The first four are numbers 1 to 4 of the list of real mistakes.
     "one loss with ignore_index=0": (
@@ -344,55 +334,4 @@ WRONG = {
         ],
         "leave out create_graph=True",
     ),
-    # Right but for a size, a type or an option.
-    "pair_count cut to a whole number": (
-        [(OWN_PAIRS, OWN_PAIRS + "\n    pair_count = int(pair_count)")], None),
-    "pair_count in eight bits": (
-        [(OWN_PAIRS, OWN_PAIRS + "\n    if isinstance(pair_count, Tensor):\n"
-                     "        pair_count = pair_count.to(torch.int8)")], "the losses for (rows"),
-    "arrays of four axes not cut": (
-        [(SLICE, SLICE.replace("tensor[", "tensor if tensor.ndim > 3 else tensor["))], "'_a.b'"),
-    "yes or no becomes a number": (
-        [(SLICE, SLICE.replace("first + rows]", "first + rows] + 0"))],
-        "'_a.b'"),
-    "names that begin with _ left out": (
-        [(SLICE, SLICE.replace("batch.items()}", "batch.items() if name[0] != '_'}"))],
-        "an array of the batch is left out"),
-    "at most 80 parts": (
-        [(STARTS, "for first in list(range(0, size, rows))[:80]")], "601 rows in parts of 1"),
-    "at most 512 rows a part": (
-        [("    size = len(batch[\"input_ids\"])",
-          "    rows, size = min(rows, 512), len(batch[\"input_ids\"])")],
-        "4003 rows in parts of 4000"),
-    "one part alone keeps its graph": (
-        [(RETURN_BOTH, "if len(added) == 1:\n        added = [torch.stack([mlm, nsp])]\n    "
-          + RETURN_BOTH)], "the losses are returned with their graph"),
-    "a graph where there are several machines": (
-        [(f"    {TIMES}\n    return {{name: leaf.grad for name, leaf in leaves.items()}}\n",
-          "    loss, several = (mlm + nsp) * ranks, ranks > 1\n"
-          "    found = torch.autograd.grad(loss, list(leaves.values()), create_graph=several)\n"
-          "    return dict(zip(leaves, found, strict=True))\n")], "leave out create_graph=True"),
-    **{name: (at_once(condition), "the activations of earlier parts are kept")
-       for name, condition in {
-        "single rows are read at once": "rows == 1",
-        "float32 is read at once": "batch['masked_lm_weights'].dtype == torch.float32",
-        "an uneven batch is read at once": "pair_count % rows"}.items()},
-    "logits below -10,000 are raised": (
-        [("    surprise = F.", "    mlm_logits = mlm_logits.clamp(min=-1e4)\n    surprise = F.")],
-        "the losses for (rows"),
-    "smooth labels for a large vocabulary": (
-        [(IDS, IDS + ", label_smoothing=0.1 if mlm_logits.shape[-1] > 5000 else 0.0")],
-        "the losses for (rows"),
-    "many logits in float32": (
-        [("    surprise = F.",
-          "    if mlm_logits.numel() > 10_000:\n"
-          "        mlm_logits = mlm_logits.float().to(mlm_logits)\n    surprise = F.")],
-        "the losses for (rows"),
-    "many pairs in float32": (
-        [("    nsp = F.", "    if len(pairs) > 500:\n"
-          "        nsp_logits = nsp_logits.float().to(nsp_logits)\n    nsp = F.")],
-        "the losses for (rows"),
-    "what 100 parts add": (
-        [(RETURN_BOTH, RETURN_BOTH.replace("torch.stack(added)", "torch.stack(added)[:100]"))],
-        "what each part adds for"),
 }  # fmt: skip

@@ -371,6 +371,9 @@ def test_arrays_of_any_shape_and_size(student):
                 )
                 axis -= len(shape) if axis >= 0 else -len(shape)  # the same, by its other name
 
+    whole = draw.rng.random((2, 8, 12, 128, 128), np.float32) * 9
+    of = "the scores of a batch of BERT base"
+    sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()

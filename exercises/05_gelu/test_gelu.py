@@ -315,6 +315,12 @@ def test_arrays_of_any_shape_and_size(student):
         lambda dout, x, approximation: backward(dout, x, approximation),
         cases(is_backward=True),
     )
+    whole = draw.rng.random((2, 4, 128, 3072), np.float32)
+    sweep.agrees(
+        student.gelu_forward,
+        lambda x: forward(x, "none"),
+        [sweep.Case("the wide states of a batch of BERT base", (x,)) for x in whole],
+    )
     # Of a tiny number half is left, and of its slope too.
     for dtype in (np.float64, np.float32):
         for size in 10.0 ** np.arange(-35, -5):

@@ -549,6 +549,14 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(
         student.attention_forward, attended, cases(is_backward=False), names=("context", "probs")
     )
+    whole = draw.rng.random((2, 3, 8, 12, 128, 4), np.float32)
+    of = "as many scores as a batch of BERT base has"
+    sweep.agrees(
+        student.attention_forward,
+        attended,
+        [sweep.Case(of, tuple(given)) for given in whole],
+        names=("context", "probs"),
+    )
     # A share is tiny, and so is what its value learns; but not 0.
     query, value = np.ones((1, 1, 1, 1)), draw.rng.normal(size=(1, 1, 41, 1))
     key = np.linspace(-40, 40, 41).reshape(value.shape)

@@ -629,6 +629,11 @@ def test_arrays_of_any_shape_and_size(student):
         return dx, dweights
 
     sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))
+    of = "as many scores as a batch of BERT base has"
+    whole = [inputs((8, 128, 24, 12), seed=seed, dtype=np.float32)[:2] for seed in (60, 61)]
+    sweep.agrees(
+        student.multi_head_forward, right, [sweep.Case(of, (*given, 12)) for given in whole]
+    )
     for number, case in enumerate(cases(is_backward=True)):
         args, options = sweep.laid_out((case.args, case.options), number)
         out = checks.parts(student.multi_head_backward(*args, **options), "dx", "dweights")

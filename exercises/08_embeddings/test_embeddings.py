@@ -503,6 +503,12 @@ def test_lookups_of_any_size(student):
         return table.astype(dout.dtype)
 
     sweep.agrees(student.lookup_backward, right, cases())
+    of, rows = "the words of BERT base", draw.rng.random((2, 1, 3, 128), np.float32)
+    sweep.agrees(
+        student.lookup_backward,
+        right,
+        [sweep.Case(of, (dout, draw.ids(1, 3, entries=30_522), 30_522)) for dout in rows],
+    )
     # Rows whose gradients are of very different sizes: no row costs another one its digits.
     for dtype in ("float64", "float32"):
         ids = np.concatenate([np.arange(40), draw.ids(300, entries=40)])

@@ -499,6 +499,12 @@ def test_arrays_of_any_shape_and_size(student):
                of="the gradient of 33,667 slots")  # fmt: skip
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
+    whole = [case((2, 20, 30_522), seed=seed, dtype=np.float32) for seed in (40, 41)]
+    sweep.agrees(
+        student.masked_cross_entropy_backward,
+        gradient_of,
+        [sweep.Case("40 masks and the words of BERT base", (1.0, *given)) for given in whole],
+    )
 
 
 def check_that_numbers_in_another_shape_are_other_numbers(student):

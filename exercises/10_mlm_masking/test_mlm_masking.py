@@ -655,8 +655,8 @@ def test_seeds_give_as_many_masks_and_words_repeat(student):
         likely = "the ordinary words are kept from an earlier call, which had other special_ids"
 
 
-def check_that_no_two_generators_give_the_same(student, calls=400, tokens=500):
-    """Two of 400 generators are alike where there are but some 10,000 in all; and so are 30 of one
+def check_that_no_two_generators_give_the_same(student, calls=1_000, tokens=700):
+    """Two of 1,000 generators are alike where there are but 65,536 in all; and so are 30 of one
     seed, which stand further apart than a call draws, where that seed is all that counts. The
     products of what happened then add up to the variance of all tokens, or of those selected in
     both calls, a half; by chance they do not reach 0.4 of it."""

@@ -537,9 +537,8 @@ def test_weights_and_settings_of_any_size(student):
     def some(number, scale, dtype):
         shapes = [draw.shape(int(draw.rng.integers(1, 6))) for _ in range(draw.size() + number % 3)]
         if number >= 20:
-            shapes = [[(10_007,), (2,)], [(2, 10_007), (10_007, 1)], [(3,)] * 300, [(331, 331)]][
-                number - 20
-            ]
+            shapes = [[(10_007,), (2,)], [(2, 10_007), (10_007, 1)], [(3,)] * 300, [(331, 331)],
+                      [(2, 3)], [(331, 331)]][number - 20]  # fmt: skip
         keys = [*draw.rng.permutation(names), *(f"layer.{i}.weight" for i in range(300))]
         return {
             str(key): np.asarray(draw.rng.normal(size=shape) * scale).astype(dtype)
@@ -566,7 +565,7 @@ def test_weights_and_settings_of_any_size(student):
     sweep.agrees(student.clip_gradients, clipped, clips(), names=("the gradients", "the norm"))
 
     def steps():
-        for number in range(24):
+        for number in range(26):
             dtype = np.float32 if number % 5 == 1 else np.float64
             weights = some(number, 10.0 ** draw.rng.integers(-3, 4), dtype)
             if number == 16:

@@ -458,6 +458,7 @@ def test_encoders_and_batches_of_any_size(student):
         (2, 3, {"type_vocab_size": 300}),
         (300, 2, {}),
         (1, 1_100, {"max_position_embeddings": 1_200}),
+        (2, 130, {"max_position_embeddings": 140}),
         (2, 3, {"num_attention_heads": 1}),
         (3, 5, {"layer_norm_eps": 1.0}),
         (3, 5, {"layer_norm_eps": 1e-5}),
@@ -483,6 +484,8 @@ def test_encoders_and_batches_of_any_size(student):
         mask[0, seq // 2] = 1  # of the id 0
         if seq == 4:  # the last position is padding in every row, and has states
             mask[:, 0], mask[:, -1] = 1, 0
+        if seq == 130:  # most of it is padding in every row
+            mask[:, 0], mask[:, 33:] = 1, 0
         inputs["attention_mask"] = mask
         expected = reference(config, weights, inputs)
         inputs["attention_mask"] = mask.to(next(whole))

@@ -467,6 +467,11 @@ def every_parameter_of_a_model_is_drawn(student):
                 "0", likely="counts are fixed: every number is a draw of its own")  # fmt: skip
     table = student.initial_weights({DRAWN[0]: (300, 200)}, TorchRng(9))[DRAWN[0]]
     sweep.is_unrelated(table > 0, of="the numbers above 0 of a matrix")
+    table = student.initial_weights({DRAWN[0]: (30_522, 72)}, TorchRng(10))[DRAWN[0]]
+    different = len(np.unique(table.numpy())) / table.numel()  # of 24 bits nearly all are
+    checks.that(different > 0.7, f"of 2 million numbers of a table only {different:.0%} are "
+                "different ones", likely="draws are used again: every number is a draw of its own"
+                )  # fmt: skip
 
 
 # --- 5. update ---
@@ -878,6 +883,7 @@ def no_epoch_has_the_order_of_another(student):
     found = {}
     # With the 400 epochs of seed 1 the others meet any factor up to 5,000: factor * seed + epoch.
     others = [(0, epoch, epoch + 1) for epoch in (*range(400, 5_000, 400), 5_000)]
+    others += [(12, 0, 10), (123, 0, 10)]  # epoch 3 of seed 12 is not epoch 23 of seed 1
     for seed, start, stop in [*((seed, 0, 400) for seed in range(6)), *others]:
         read = orders(start, stop, seed)
         sizes = [len(batch) for batch in read] if type(read) is list else read

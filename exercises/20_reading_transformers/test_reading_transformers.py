@@ -433,6 +433,13 @@ def test_shared_arrays_may_stand_under_either_name(student):
         of="a file with larger word embeddings, tied",
         mistakes=taken,
     )
+    many = SMALL | {"vocab_size": 3_001}
+    weights_of_many = weights_of(many)
+    learned = weights_of_many[WORDS].copy()
+    learned[-1] += 1
+    compare(student.read_checkpoint(as_saved(weights_of_many) | {DECODER: learned}, many),
+            weights_of_many, unexpected=[DECODER],
+            of="a file whose decoder differs in the last of 3,001 words")  # fmt: skip
     with_zeros = {**weights, WORDS: 0 * weights[WORDS]}
     turned = saved | {DECODER: np.ascontiguousarray(weights[WORDS]).reshape(4, -1)}
     for arrays, numbers, more, of in (
@@ -580,7 +587,9 @@ def test_what_is_missing_or_unexpected_is_said(student):
 def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
     weights = weights_of()
     wide = f"{FIRST}.intermediate.dense.weight"
-    other = {WORDS: (9, 4), BIAS: (9,), wide: (4, 6), "bert.pooler.dense.bias": (0,)}
+    other = {WORDS: (9, 4), BIAS: (9,), wide: (4, 6), "bert.pooler.dense.bias": (0,),
+             f"{FIRST}.output.dense.bias": (1, 4),
+             f"{FIRST}.output.LayerNorm.weight": (4, 1)}  # fmt: skip
     larger = weights | {name: np.ones(shape, np.float32) for name, shape in other.items()}
     wrong = [n for n in weights if larger[n].shape != weights[n].shape]
     compare(student.read_checkpoint(larger, SMALL), weights, wrong_shape=wrong,

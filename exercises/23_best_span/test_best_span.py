@@ -653,6 +653,13 @@ def test_texts_windows_and_answers_of_any_size(student):
                 may,
             )
 
+        # One start of a hundred and more is allowed, and the best end is right behind it.
+        start, end = rng.normal(size=(2, 384))
+        may = np.zeros(384, bool)
+        start[:200], end[301], may[[10, 300]] = 5 + rng.random(200), 20, True
+        end[[10, 11]] = 3
+        yield "384 tokens, of which two may start", start, end, 2, may
+
     for of, start, end, longest, may in spans_of():
         more = {} if may is None else {"may_start": may}
         found = student.best_span(start, end, longest=longest, **more)

@@ -604,6 +604,10 @@ def test_examples_of_any_number(student):
                     "draws": draws,
                     "level": 1.0 if scale == 1 else float(rng.choice([0.1, 0.68, 0.9, 0.999])),
                     "rng": Rng(int(rng.integers(1000)))})  # fmt: skip
+        for n in (2_000, 10_000):
+            rights = (rng.random(n) < 0.8).astype(float)
+            yield sweep.Case(f"{n} rights and wrongs", (rights,), {
+                "draws": 20, "level": 0.9, "rng": Rng(n)})  # fmt: skip
 
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
     sweep.agrees(student.sign_test, right_p, (

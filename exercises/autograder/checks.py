@@ -141,7 +141,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         fail(f"{name} changed its input in place, and put the old numbers back", likely=IN_PLACE)
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
-    _nothing_kept(name, second)
+    nothing_kept(name, second)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
              likely="a draw from np.random, random or torch's global generator instead of the one "
@@ -156,15 +156,8 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
             answer, now, problem = first, None, str(error)
         if problem:
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
-        _nothing_kept(name, answer)
+        nothing_kept(name, answer)
 
-    with contextlib.suppress(StudentError):  # which needs gradients
-        if any(map(is_tensor, leaves((args, kwargs)))):
-            under = function.trace(*args, global_seed=1, no_grad=True, **kwargs)
-            _nothing_global_changed(name, under.changed)
-            if problem := difference(under.value, first.value, "the result", None):
-                fail(f"{name} gives another result under torch.no_grad(): {problem}",
-                     likely="whether gradients are recorded decides what is computed")  # fmt: skip
     if turned := _turned((args, kwargs)):
         returns_it_again("for the same arrays in another order of memory, or the same dicts with "
                          "their entries in another order",
@@ -181,6 +174,14 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
                          "a value is kept from one call to the next and found again by the object, "
                          "not by what it holds; or `is` compares objects where == is meant",
                          before=(other.name, given, more, turn))  # fmt: skip
+    with contextlib.suppress(StudentError):  # which needs gradients
+        if any(map(is_tensor, leaves((args, kwargs)))):
+            under = function.trace(*args, global_seed=1, no_grad=True,
+                                   before=(name, args, kwargs, 1), **kwargs)  # fmt: skip
+            _nothing_global_changed(name, under.changed)
+            if problem := difference(under.value, first.value, "the result", None):
+                fail(f"{name} gives another result under torch.no_grad(): {problem}",
+                     likely="whether gradients are recorded changes the result")  # fmt: skip
     function.inspected.append(this)
     for other, given, more in [*related, this]:
         for place in [*range(len(given)), *more]:
@@ -217,7 +218,7 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
         fail(f"{name} changed {' and '.join(changed)}", likely=likely)
 
 
-def _nothing_kept(name: str, call: Trace) -> None:
+def nothing_kept(name: str, call: Trace) -> None:
     if call.kept:
         fail(f"{name} returns a list, dict or array that an earlier call has returned too",
              likely="it is kept (lru_cache, a global): whoever writes to it changes what later "

@@ -92,6 +92,7 @@ def agrees(
         # Writing to an argument raises every second time.
         call = function.trace(*given[0], frozen=bool(number % 2), **given[1])
         out, expected = call.value, reference(*case.args, **case.options)
+        checks.nothing_kept(function.name, call)
         if names:
             checks.parts(out, *names)
         for name, got, right in zip(names or ("the result",), out if names else (out,),

@@ -97,7 +97,8 @@ class Worker:
         if request["before"]:
             earlier, *others = request["before"]
             args, kwargs, *others = _shared([args, kwargs, *others], {})
-            before = _call_with_others(self._function(earlier), *others)
+            with sys.modules["torch"].no_grad() if request["no_grad"] else contextlib.nullcontext():
+                before = _call_with_others(self._function(earlier), *others)
         # A function that writes each result into one array writes to what it returned before.
         before.append(self.returned.pop(name, None))
         spoiled = _spoiled(before[-1])

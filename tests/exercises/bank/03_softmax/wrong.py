@@ -318,4 +318,24 @@ WRONG = {
           "    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
           "    return KEPT.setdefault((str(x), x.shape, x.dtype, axis), probs).copy()\n")],
         "found again by less than every number"),
+    "a scratch array for the scores of a batch": (
+        [
+            (
+                'import numpy as np\n',
+                'import numpy as np\n'
+                '\n'
+                'SCRATCH = {}\n',
+            ),
+            (
+                '    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n',
+                '    if x.size > 1 << 20:\n'
+                '        kept = SCRATCH.setdefault((x.shape, x.dtype), np.empty_like(x))\n'
+                '        kept[...] = exponentials\n'
+                '        exponentials = kept\n'
+                '    exponentials /= exponentials.sum(axis=axis, keepdims=True)\n'
+                '    return exponentials\n',
+            ),
+        ],
+        'that an earlier call has returned too',
+    ),
 }  # fmt: skip

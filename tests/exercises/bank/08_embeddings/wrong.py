@@ -372,4 +372,17 @@ WRONG = {
                    f"    {LN_BACK}")],
         None,
     ),
+    "a table of a whole vocabulary is used again": (
+        [
+            (
+                '    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n',
+                '    shape = (entries, dout.shape[-1])\n'
+                '    dtable = np.zeros(shape, dout.dtype)\n'
+                '    if dtable.size > 1 << 20:\n'
+                '        dtable = lookup_backward.__dict__.setdefault(str(shape), dtable)\n'
+                '        dtable[...] = 0\n',
+            ),
+        ],
+        'that an earlier call has returned too',
+    ),
 }  # fmt: skip

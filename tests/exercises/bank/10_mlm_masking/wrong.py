@@ -602,4 +602,14 @@ WRONG = {
         ],
         "the proportion of random words from 0 to 3051",
     ),
+    "a generator of its own, from 16 bits": (
+        [
+            (
+                '    candidate = ~np.isin(input_ids, special_ids)',
+                '    rng = np.random.default_rng(int(rng.integers(1 << 16)))\n'
+                '    candidate = ~np.isin(input_ids, special_ids)',
+            ),
+        ],
+        'a generator is seeded in the call, from few seeds or anew',
+    ),
 }  # fmt: skip

@@ -370,4 +370,17 @@ WRONG = {
         ],
         "after a step with eps 1e-15 and a gradient of 1e-15",
     ),
+    "large weights flat, as they lie in memory": (
+        [
+            (
+                '        moved[name] = w - learning_rate * (update + decay * w)\n',
+                '        moved[name] = w - learning_rate * (update + decay * w)\n'
+                '        if w.size > 1 << 16:\n'
+                '            flat, change = w.ravel(order="K"), update.ravel(order="K")\n'
+                '            flat = flat - learning_rate * (change + decay * flat)\n'
+                '            moved[name] = flat.reshape(w.shape)\n',
+            ),
+        ],
+        'in the order in which they lie in memory',
+    ),
 }  # fmt: skip

@@ -929,4 +929,25 @@ WRONG = {
         ],
         "besides dropout something else is not as in evaluation",
     ),
+    "query, key and value as one matrix, kept without gradients": (
+        [
+            (
+                '    query, key, value = (\n',
+                '    names = [f"attention.self.{role}" for role in ("query", "key", '
+                '"value")]\n'
+                '    if not torch.is_grad_enabled():\n'
+                '        first = weights[f"{names[0]}.weight"]\n'
+                '        fused = self_attention.__dict__.setdefault(str(id(first)), '
+                '(first, [\n'
+                '            torch.cat([weights[f"{name}.{part}"] for name in names])\n'
+                '            for part in ("weight", "bias")]))[1]\n'
+                '        rows = zip(*(part.chunk(3) for part in fused))\n'
+                '        weights = weights | {\n'
+                '            f"{name}.{part}": value for name, row in zip(names, rows)\n'
+                '            for part, value in zip(("weight", "bias"), row)}\n'
+                '    query, key, value = (\n',
+            ),
+        ],
+        'another result under torch.no_grad()',
+    ),
 }  # fmt: skip

@@ -441,4 +441,29 @@ WRONG = {
         ],
         "attention_mask torch.int16",
     ),
+    "columns of padding beyond a multiple of 64": (
+        [
+            (
+                '    states = [embedded(weights, input_ids, token_type_ids, eps)]\n',
+                '    whole = input_ids.shape[1]\n'
+                '    longest = int((visible[:, 0, 0].any(dim=0) * torch.arange(1, '
+                'whole + 1)).max())\n'
+                '    short = min(whole, max(1, -(-longest // 64)) * 64)\n'
+                '    input_ids, token_type_ids = input_ids[:, :short], '
+                'token_type_ids[:, :short]\n'
+                '    visible = visible[..., :short]\n'
+                '    states = [embedded(weights, input_ids, token_type_ids, eps)]\n',
+            ),
+            (
+                '    if "pooler.dense.weight" not in weights:\n'
+                '        return states, None\n'
+                '    return states, dense(',
+                '    padded = [F.pad(x, (0, 0, 0, whole - short)) for x in states]\n'
+                '    if "pooler.dense.weight" not in weights:\n'
+                '        return padded, None\n'
+                '    return padded, dense(',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -881,4 +881,30 @@ WRONG = {
         ],
         None,
     ),
+    "seed and epoch written side by side": (
+        [
+            (
+                'generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)',
+                'generator = torch.Generator().manual_seed(int(f"{seed}{epoch}"))',
+            ),
+        ],
+        'has the order of epoch',
+    ),
+    "large tables repeat a block of a million draws": (
+        [
+            (
+                'torch.nn.init.trunc_normal_(\n'
+                '                torch.empty(shape), std=0.02, a=-0.04, b=0.04, '
+                'generator=generator\n'
+                '            )',
+                'torch.nn.init.trunc_normal_(\n'
+                '                torch.empty(shape), std=0.02, a=-0.04, b=0.04, '
+                'generator=generator\n'
+                '            )\n'
+                '            for block in weights[name].flatten().split(2**20)[1:]:\n'
+                '                block.copy_(weights[name].flatten()[: len(block)])',
+            ),
+        ],
+        'draws are used again',
+    ),
 }  # fmt: skip

@@ -452,4 +452,27 @@ WRONG = {
           "    # The lines of the table, one")],
         "unexpected keyword argument",
     ),
+    "the decoder is compared in its first 1,024 rows": (
+        [
+            (
+                'np.array_equal(found.get(words, found[decoder]), found[decoder])',
+                'np.array_equal(found.get(words, found[decoder])[:1024], '
+                'found[decoder][:1024])',
+            ),
+        ],
+        'differs in the last of 3,001 words',
+    ),
+    "axes of length 1 are dropped": (
+        [
+            (
+                '        ours = common_name(name)\n',
+                '        ours = common_name(name)\n'
+                '        wanted = shapes.get(ours)\n'
+                '        if wanted not in (None, array.shape) and '
+                'array.squeeze().shape == wanted:\n'
+                '            array = array.squeeze()\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

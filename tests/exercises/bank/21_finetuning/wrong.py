@@ -753,4 +753,13 @@ WRONG = {
         ],
         None,
     ),
+    "tokens are counted in the type of the mask": (
+        [
+            (
+                '    return (states * real).sum(1) / real.sum(1)\n',
+                '    return (states * real).sum(1) / real.sum(1, dtype=real.dtype)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

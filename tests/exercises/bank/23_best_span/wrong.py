@@ -512,4 +512,18 @@ WRONG = {
         ],
         "of '?!' among",
     ),
+    "only the 64 best starts and ends": (
+        [
+            (
+                '    if not is_span.any():\n',
+                '    likely = np.zeros_like(is_span)\n'
+                '    likely[np.ix_(np.argsort(start)[-64:], np.argsort(end)[-64:])] '
+                '= True\n'
+                '    if (is_span & likely).any():\n'
+                '        is_span &= likely\n'
+                '    if not is_span.any():\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -607,4 +607,14 @@ WRONG = {
     ),
     "a divergence of less than 100": (
         [(PEAK, "if smoothed.min() + 100 > end >= smoothed.min() + 1:")], None),
+    "frequencies of the first 100,000 tokens": (
+        [
+            (
+                '    kept = ids[~np.isin(ids, special_ids)]\n',
+                '    ids = ids.ravel()[:100_000]\n'
+                '    kept = ids[~np.isin(ids, special_ids)]\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -548,4 +548,16 @@ WRONG = {
         [(BEST, "return min(math.sqrt(low * high), 10.0 if len(labels) > 200 else HOTTEST)")],
         "a temperature of 19.8",
     ),
+    "a binomial draw for many rights and wrongs": (
+        [
+            (
+                '    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n',
+                '    if n >= 1000 and np.isin(values, (0.0, 1.0)).all():\n'
+                '        means = rng.binomial(n, values.mean(), size=draws) / n\n'
+                '    else:\n'
+                '        means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -525,6 +525,8 @@ def test_arrays_of_any_shape_and_size(student):
                 mask = draw.mask(batch, keys, dtype=draw.rng.choice(INTEGERS))
                 if is_long:
                     mask[:, number % keys], mask[::2, (number + 1) % keys] = 1, 0
+                if keys > 700:  # a long row may begin with padding, and end with it
+                    mask[0, :300], mask[-1, -300:], mask[:, 600] = 0, 0, 1
             given = tuple(a.astype(dtype) for a in (query, key, value))
             of = f"{np.dtype(dtype)}, sizes {size}" + (
                 "" if mask is None else f", {mask.dtype} mask"
@@ -549,7 +551,7 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(
         student.attention_forward, attended, cases(is_backward=False), names=("context", "probs")
     )
-    whole = draw.rng.random((2, 3, 8, 12, 128, 4), np.float32)
+    whole = draw.rng.random((2, 3, 6, 12, 128, 4), np.float32)
     of = "as many scores as a batch of BERT base has"
     sweep.agrees(
         student.attention_forward,

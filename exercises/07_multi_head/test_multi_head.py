@@ -604,7 +604,9 @@ def test_arrays_of_any_shape_and_size(student):
             options = {}
             if number % 2:
                 mask = draw.rng.random((batch, seq)) < 0.6
-                mask[:, number % seq] = True
+                if seq > 1_000:  # a long row may begin with padding
+                    mask[:, :300] = False
+                mask[:, -(number % seq)] = True
                 options = {"attention_mask": mask.astype(integers[number // 2 % 8])}
             else:  # a vector of zeros is a token like any other
                 x[:, -1] = 0
@@ -630,7 +632,7 @@ def test_arrays_of_any_shape_and_size(student):
 
     sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))
     of = "as many scores as a batch of BERT base has"
-    whole = [inputs((8, 128, 24, 12), seed=seed, dtype=np.float32)[:2] for seed in (60, 61)]
+    whole = [inputs((6, 128, 24, 12), seed=seed, dtype=np.float32)[:2] for seed in (60, 61)]
     sweep.agrees(
         student.multi_head_forward, right, [sweep.Case(of, (*given, 12)) for given in whole]
     )

@@ -459,6 +459,7 @@ def test_encoders_and_batches_of_any_size(student):
         (300, 2, {}),
         (1, 1_100, {"max_position_embeddings": 1_200}),
         (2, 130, {"max_position_embeddings": 140}),
+        (2, 131, {"max_position_embeddings": 140}),
         (2, 3, {"num_attention_heads": 1}),
         (3, 5, {"layer_norm_eps": 1.0}),
         (3, 5, {"layer_norm_eps": 1e-5}),
@@ -486,6 +487,8 @@ def test_encoders_and_batches_of_any_size(student):
             mask[:, 0], mask[:, -1] = 1, 0
         if seq == 130:  # most of it is padding in every row
             mask[:, 0], mask[:, 33:] = 1, 0
+        if seq == 131:  # a long row may begin with padding
+            mask[0, :100], mask[:, 120] = 0, 1
         inputs["attention_mask"] = mask
         expected = reference(config, weights, inputs)
         inputs["attention_mask"] = mask.to(next(whole))

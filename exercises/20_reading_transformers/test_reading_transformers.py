@@ -274,6 +274,9 @@ def test_shapes_and_count_follow_every_field_of_the_config(student):
         )
     fields = [name for name in SMALL if name.endswith("_size") or name in (
         "max_position_embeddings", "num_hidden_layers")]  # fmt: skip
+    labeled = SMALL | {"num_labels": 5, "id2label": {"0": "a"}, "pooler_fc_size": 9}
+    checks.same(student.parameter_shapes(labeled), shapes_of(SMALL),
+                of="the shapes of a config with num_labels and other fields")  # fmt: skip
     bare = {name: SMALL[name] for name in fields}
     checks.same(student.parameter_shapes(bare), shapes_of(SMALL),
                 of="the shapes of a config with its six sizes alone")  # fmt: skip

@@ -338,4 +338,26 @@ WRONG = {
         ],
         'that an earlier call has returned too',
     ),
+    "blocks that may begin with minus infinity": (
+        [
+            (
+                '    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n',
+                '    rows = np.moveaxis(x, axis, -1)\n'
+                '    blocks = [rows[..., i : i + 128] for i in range(0, '
+                'rows.shape[-1], 128)]\n'
+                '    if len(blocks) < 2:\n'
+                '        return exponentials / exponentials.sum(axis=axis, keepdims=True)\n'
+                '    largest, total = None, 0\n'
+                '    for block in blocks:\n'
+                '        top = block.max(-1, keepdims=True)\n'
+                '        new = top if largest is None else np.maximum(largest, top)\n'
+                '        scale = 0 if largest is None else np.exp(largest - new)\n'
+                '        total = total * scale + np.exp(block - new).sum(-1, '
+                'keepdims=True)\n'
+                '        largest = new\n'
+                '    return np.moveaxis(np.exp(rows - largest) / total, -1, axis)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -950,4 +950,16 @@ WRONG = {
         ],
         'another result under torch.no_grad()',
     ),
+    "a mask of -10,000 in training alone": (
+        [
+            (
+                '    scores = scores.masked_fill(is_padding, '
+                'torch.finfo(scores.dtype).min)\n',
+                '    low = -10_000.0 if training else torch.finfo(scores.dtype).min\n'
+                '    scores = scores + is_padding * low if training else '
+                'scores.masked_fill(is_padding, low)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -466,4 +466,24 @@ WRONG = {
         ],
         None,
     ),
+    "blocks of keys of which the first may be padding": (
+        [
+            (
+                '    weighting = scores.masked_fill(~visible, '
+                'torch.finfo(scores.dtype).min).softmax(dim=-1)\n',
+                '    weighting = scores.masked_fill(~visible, '
+                'torch.finfo(scores.dtype).min).softmax(dim=-1)\n'
+                '    if scores.shape[-1] > 64:\n'
+                '        hidden = scores.masked_fill(~visible, -math.inf)\n'
+                '        first = hidden[..., :64].amax(-1, keepdim=True)\n'
+                '        largest = hidden.amax(-1, keepdim=True)\n'
+                '        total = (hidden[..., :64] - first).exp().sum(-1, '
+                'keepdim=True) * (first - largest).exp()\n'
+                '        total = total + (hidden[..., 64:] - largest).exp().sum(-1, '
+                'keepdim=True)\n'
+                '        weighting = (hidden - largest).exp() / total\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -907,4 +907,28 @@ WRONG = {
         ],
         'draws are used again',
     ),
+    "a dot before LayerNorm and bias": (
+        [
+            (
+                'is_decayed = not name.endswith("bias") and "LayerNorm" not in name',
+                'is_decayed = not name.endswith(".bias") and ".LayerNorm" not in name',
+            ),
+        ],
+        None,
+    ),
+    "draws beyond two deviations are 0 in the end": (
+        [
+            (
+                '            weights[name] = torch.nn.init.trunc_normal_(\n'
+                '                torch.empty(shape), std=0.02, a=-0.04, b=0.04, '
+                'generator=generator\n'
+                '            )',
+                '            drawn, again = 0.02 * torch.randn((2, *shape), '
+                'generator=generator)\n'
+                '            drawn = torch.where(drawn.abs() > 0.04, again, drawn)\n'
+                '            weights[name] = torch.where(drawn.abs() > 0.04, 0.0, drawn)',
+            ),
+        ],
+        'what lies beyond two deviations is set to',
+    ),
 }  # fmt: skip

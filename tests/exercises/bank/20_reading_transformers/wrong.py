@@ -475,4 +475,13 @@ WRONG = {
         ],
         None,
     ),
+    "a next-sentence head as wide as num_labels": (
+        [
+            (
+                '    linear("cls.seq_relationship", 2, hidden)\n',
+                '    linear("cls.seq_relationship", config.get("num_labels", 2), hidden)\n',
+            ),
+        ],
+        'of a config with num_labels',
+    ),
 }  # fmt: skip

@@ -560,4 +560,28 @@ WRONG = {
         ],
         None,
     ),
+    "the last thousand draws are drawn in full": (
+        [
+            (
+                '    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n',
+                '    block = min(draws, 1000)\n'
+                '    means = np.concatenate([values[rng.integers(n, size=(block, '
+                'n))].mean(axis=1)\n'
+                '                            for _ in range(0, draws, block)])[:draws]\n',
+            ),
+        ],
+        'more or fewer numbers are drawn than 3,500 times 9',
+    ),
+    "the normal curve for models that differ 5,000 times": (
+        [
+            (
+                '    # Whole numbers of Python have no largest value',
+                '    if m > 5000:\n'
+                '        z = (abs(only_first - only_second) - 1) / math.sqrt(m)\n'
+                '        return min(1.0, math.erfc(z / math.sqrt(2)))\n'
+                '    # Whole numbers of Python have no largest value',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

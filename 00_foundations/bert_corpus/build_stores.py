@@ -10,7 +10,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_corpus.pretraining_run import corpus_of, prepare
-from bert_corpus.store import TokenStore
+from bert_corpus.store import EMBEDDED, PARTS, TokenStore
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
 
@@ -46,26 +46,27 @@ def build_stores(settings: RunSettings) -> TokenStore:
     """Build the stores in `settings.out`, and return that of the training documents."""
     out = settings.out
     if Path(settings.corpus).expanduser().resolve() == out.resolve():
-        raise UserError(f"--out {out} is the corpus itself; choose another folder")
+        is_what = "has the name of" if settings.corpus in EMBEDDED else "is"
+        raise UserError(f"--out {out} {is_what} the corpus itself; choose another folder")
     corpus = corpus_of(settings)
-    is_built = (out / "train" / "report.json").exists()
-    if is_built and TokenStore.open(out / "train").report["fingerprint"] != corpus.fingerprint:
-        raise UserError(
-            f"{out}: holds the stores of another corpus, or its files have changed since; "
-            "choose another --out"
-        )
-    return prepare(settings, out, corpus=corpus).train.corpus
+    built = [part for part in PARTS if (out / part / "report.json").exists()]
+    for part in built:
+        now = corpus if part == "train" else corpus.held_out
+        if TokenStore.open(out / part).report["fingerprint"] != now.fingerprint:
+            raise UserError(
+                f"{out}: holds the stores of another corpus or --heldout, or its files have "
+                "changed since; choose another --out"
+            )
+    return prepare(settings, out, has_begun="train" in built, corpus=corpus).train.corpus
 
 
 @command
 def main() -> None:
     settings = tyro.cli(StoreSettings, prog="python -m bert_corpus.build_stores")
     report = build_stores(RunSettings(**vars(settings))).report
-    print(
-        f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
-        f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",
-        file=sys.stderr,
-    )
+    print(f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
+          f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",
+          file=sys.stderr)  # fmt: skip
     print(f"ready for: bert-pretrain --corpus {shlex.quote(str(settings.out))}")
 
 

@@ -99,6 +99,13 @@ def prepare(
         refuse_what_the_stores_settle(settings, finished)
         folder.mkdir(parents=True, exist_ok=True)
         folder, has_begun = finished, True
+    elif (folder / "report.json").exists() and not (
+        finished.exists() or (folder / "tokenizer").exists()
+    ):
+        raise UserError(
+            f"the token stores of this run are neither at {finished} nor in {folder}: put them "
+            "back, or name where they lie with --corpus"
+        )
     for part in PARTS:
         refuse_other_things(folder / part)  # found out before long work
 
@@ -115,22 +122,15 @@ def prepare(
             documents = opened() if part == "train" else opened().held_out
             build_store(documents, tokenizer, folder / part)
         datasets[part] = PairDataset(
-            TokenStore.open(folder / part, tokenizer=tokenizer),
-            special_tokens(tokenizer),
-            seq_length=settings.seq_length,
-            seed=settings.seed_of(part),
-            recipe=settings.pairs,
-        )
+            TokenStore.open(folder / part, tokenizer=tokenizer), special_tokens(tokenizer),
+            seq_length=settings.seq_length, seed=settings.seed_of(part), recipe=settings.pairs,
+        )  # fmt: skip
     return PretrainingData(tokenizer, **datasets)
 
 
 def corpus_of(settings: RunSettings) -> Corpus:
-    return open_corpus(
-        settings.corpus,
-        split_sentences=settings.split_sentences,
-        limit=settings.documents,
-        held_out=settings.heldout,
-    )
+    return open_corpus(settings.corpus, split_sentences=settings.split_sentences,
+                       limit=settings.documents, held_out=settings.heldout)  # fmt: skip
 
 
 def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
@@ -139,7 +139,8 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
     if len(list(islice(corpus.held_out, 2))) < 2:
         raise UserError(
             f"{named}: the held-out text has a single document, and next-sentence prediction needs "
-            "two or more: separate documents by empty lines, or name another --heldout"
+            "two or more: separate documents by empty lines (in JSON lines: one a row), or name "
+            "another --heldout"
         )
     if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(
@@ -151,7 +152,7 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:
     """Options that a folder of finished stores leaves no choice in."""
-    for name in ("documents", "heldout", "split_sentences", "vocab_size"):
+    for name in ("documents", "heldout", "split_sentences", "vocab_size", "tokenizer_type"):
         if getattr(settings, name) is not None:
             raise UserError(
                 f"{option(name)}: {finished} holds finished stores, in which that is settled; "
@@ -165,7 +166,9 @@ def prepare_tokenizer(
     """The tokenizer that was asked for, or one trained on the corpus; it is kept in `folder`."""
     found = load_tokenizer(folder) if (folder / "tokenizer_config.json").exists() else None
     record = folder / MADE_FROM_FILE
-    before = read_record(record, way_out="remove it") if record.exists() else {}
+    before = {"tokenizer": tokenizer_sha256(found)} if found else {}
+    if record.exists():
+        before = read_record(record, way_out="remove it")
     size, tokenizer = settings.vocab_size, None
     if settings.tokenizer is not None:
         tokenizer = load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
@@ -180,15 +183,15 @@ def prepare_tokenizer(
     if tokenizer:
         made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
     else:
-        made_from = {
-            "corpus": opened().fingerprint,
-            "vocab_size": size or DEFAULT_VOCABULARY,
-            "lowercase": settings.lowercase is not False,
-        }
+        made_from = {"corpus": opened().fingerprint, "vocab_size": size or DEFAULT_VOCABULARY,
+                     "lowercase": settings.lowercase is not False}  # fmt: skip
     if found and before == made_from:
         return found
-    if not found and folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
+    if not (found and record.exists()) and folder.exists() and any(folder.iterdir()):
+        raise UserError(
+            f"{folder}: holds other things than a tokenizer made for this corpus: choose another "
+            "--out, or name the tokenizer with --tokenizer"
+        )
     if not tokenizer:
         sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
         tokenizer = train_wordpiece(sentences, made_from["vocab_size"], made_from["lowercase"])
@@ -361,30 +364,32 @@ class PretrainingRun(ExitStack):
         save_tokenizer(tokenizer, folder, model_max_length=config.max_position_embeddings)
         settings, defaults = identity(self.settings), identity(type(self.settings)())
         card = model_card(
-            settings,
-            self.data.train.corpus.report,
-            self.measurements(),
+            settings, self.data.train.corpus.report, self.measurements(), config=config, step=step,
             name=self.settings.out.resolve().name,
-            config=config,
             parameters=count_parameters(parameter_shapes(config)),
-            step=step,
             command=command_line(self.settings.program, settings, defaults),
-        )
+        )  # fmt: skip
         write_atomically(folder / "README.md", card)
+
+    @property
+    def tasks(self) -> list[str]:
+        """What the losses are of, in words: of the words, then of the sentences, if these count."""
+        words = getattr(self.settings, "objective", "masked-words").replace("-", " ")
+        second = {"nsp": ["next sentence"], "sop": ["sentence order"], "none": []}
+        return [words, *second[self.settings.pairs.sentence_task]]
 
     def draw_curve(self) -> None:
         """Draw both losses up to the newest checkpoint as `curve.png`, unless that is done."""
         if not self.undrawn_step:
             return
         settings, entropy = self.settings, self.unigram_entropy
+        size = f"{self.config.num_hidden_layers} layers, {self.config.hidden_size} wide,"
         turns = {p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]}
         draw_curve(
-            read_metrics(self.log.path),
-            settings.out / "curve.png",
-            title=f"{settings.model} on {settings.corpus}, {self.undrawn_step:,} steps",
+            read_metrics(self.log.path), settings.out / "curve.png", tasks=self.tasks, turns=turns,
+            title=f"{size} on {settings.corpus}, {self.undrawn_step:,} steps",
             references={f"word frequencies alone: {entropy:.2f}": entropy},
-            turns=turns,
-        )
+        )  # fmt: skip
         self.undrawn_step, self.drawn_at = 0, time.monotonic()
 
     def measurements(self) -> Record:
@@ -397,14 +402,12 @@ class PretrainingRun(ExitStack):
         """Print what was reached, and what to do with it."""
         self.draw_curve()
         out, final = self.settings.out, self.measurements()
-        words = getattr(self.settings, "objective", "masked-words").replace("-", " ")
-        pairs = "sentence order" if self.settings.pairs.sentence_task == "sop" else "next sentence"
         reached = (
-            f"{words}, loss {final['heldout_mlm_loss']:.3f} (word frequencies alone: "
+            f"{self.tasks[0]}, loss {final['heldout_mlm_loss']:.3f} (word frequencies alone: "
             f"{self.unigram_entropy:.3f}), {final['heldout_mlm_accuracy']:.1%} right"
         )
         if "heldout_nsp_loss" in final:
-            reached += f"; {pairs}, loss {final['heldout_nsp_loss']:.3f}, "
+            reached += f"; {self.tasks[1]}, loss {final['heldout_nsp_loss']:.3f}, "
             reached += f"{final['heldout_nsp_accuracy']:.1%} right"
         print(f"\nheld out: {reached}")
         print(f"model:    {out}      curve: {out / 'curve.png'}")

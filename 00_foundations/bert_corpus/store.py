@@ -79,12 +79,9 @@ def fingerprint_of(*identity: object) -> str:
 
 
 def open_corpus(
-    name: str,
-    *,
-    split_sentences: bool | None = None,
-    limit: int | None = None,
+    name: str, *, split_sentences: bool | None = None, limit: int | None = None,
     held_out: str | None = None,
-) -> Corpus:
+) -> Corpus:  # fmt: skip
     """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or `ID[:CONFIG][@SPLIT]`, a
     dataset of the Hub, whose rows have a field `text` like those of JSON lines.
 
@@ -169,13 +166,9 @@ def _open_whole(name: str, split_sentences: bool | None, limit: int | None) -> C
             size = -(-len(document) // 20) if len(sizes) == 1 else len(document)
             yield from (document[i : i + size] for i in range(0, len(document), size))
 
-    return Corpus(
-        lambda: islice(pieces(), limit),
-        name=name,
-        fingerprint=fingerprint_of(identity, split_sentences, TEXT_FIELD, limit),
-        readers=[] if limit else readers,
-        hashes=hashes,
-    )
+    fingerprint = fingerprint_of(identity, split_sentences, TEXT_FIELD, limit)
+    return Corpus(lambda: islice(pieces(), limit), name=name, fingerprint=fingerprint,
+                  readers=[] if limit else readers, hashes=hashes)  # fmt: skip
 
 
 def corpus_path(name: str) -> Path:
@@ -214,7 +207,8 @@ def _split(whole: Corpus) -> Corpus:
     if len(hashes) == 1:
         raise UserError(
             f"corpus {whole.name}: a single document, or the same again and again, so nothing is "
-            "left to measure on; part documents by empty lines, or name a held-out corpus"
+            "left to measure on; part documents by empty lines (in JSON lines: one a row), or name "
+            "a held-out corpus"
         )
     bound = HELD_OUT_SHARE * 2**64
     # Chance may leave none of a small corpus below the bound, and a random next sentence needs two.
@@ -257,17 +251,22 @@ def kind_of(path: Path) -> str | None:
 
 def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
     """A file itself, or all text files below a folder, sorted; files without a suffix are text,
-    hidden ones are not. Second: the endings of other files, and folders that are passed over."""
+    hidden ones are not. Second: the endings of other files, and folders that are passed over: what
+    runs have written, and what a link leads to a second time."""
     if not path.is_dir():
         return [path], []
     files: list[Path] = []
     others: list[str] = []
-    for place, below, names in os.walk(path, onerror=lambda e: others.append(e.filename)):
-        if place != str(path) and is_own_folder(Path(place)):
+    seen: set[str] = set()  # a link may lead back to a folder that it lies in
+    walk = os.walk(path, followlinks=True, onerror=lambda error: others.append(error.filename))
+    for place, below, names in walk:
+        real = os.path.realpath(place)
+        if real in seen or (place != str(path) and is_own_folder(Path(place))):
             others.append(Path(place).relative_to(path).as_posix())
             below.clear()
             continue
-        below[:] = [name for name in below if not name.startswith(".")]
+        seen.add(real)
+        below[:] = sorted(name for name in below if not name.startswith("."))
         for file in (Path(place, name) for name in names if not name.startswith(".")):
             if file.is_file() and (kind_of(file) or not file.suffix):
                 files.append(file)
@@ -361,9 +360,11 @@ def heading_level(line: str) -> int:
 def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layout:
     """Tell the layout from some lines; `split_sentences` says it when the user knows.
 
-    A file is prose if over one line in ten has several sentences: splitters differ on a few.
+    A file is prose if over one line in ten has several sentences: splitters differ on a few. A
+    title ` = Title = ` and another heading make it WikiText; a title alone is a line like others.
     """
-    headings = any(heading_level(line) == 1 for line in sample)
+    levels = [heading_level(line) for line in sample]
+    headings = 1 in levels and len(sample) - levels.count(0) > 1
     lines = [line.strip() for line in sample if line.strip() and not heading_level(line)]
     if split_sentences is False or not lines:
         return Layout("sentence", headings)
@@ -378,10 +379,8 @@ def _is_wrapped(lines: list[str]) -> bool:
     """Whether all lines are short and many go on: no sentence ends, the next letter is small."""
     if len(lines) < 8 or max(map(len, lines)) > 120:
         return False
-    go_on = sum(
-        not SENTENCE_END.search(line) and following[0].islower()
-        for line, following in pairwise(lines)
-    )
+    go_on = sum(not SENTENCE_END.search(line) and following[0].islower()
+                for line, following in pairwise(lines))  # fmt: skip
     return go_on > 0.4 * len(lines)
 
 
@@ -431,8 +430,9 @@ def documents_from_rows(
 ) -> Iterator[Document]:
     """Documents of a table's text column (JSON lines, a Hub dataset).
 
-    A row is a document. But where some rows are empty (WikiText: a row is a line of the file),
-    or nearly all hold one sentence (BookCorpus), rows are the lines of running text.
+    A row is a document. But where a quarter of the rows are empty (WikiText: a row is a line of
+    the file; a third are), or nearly all hold one sentence (BookCorpus), rows are the lines of
+    running text.
     """
     sample, rows = peek(rows, SAMPLE)
     sample_lines = [line for row in sample for line in row.split("\n")]
@@ -440,7 +440,7 @@ def documents_from_rows(
 
     full = [row.strip() for row in sample if row.strip()]
     one_sentence = sum("\n" not in row and len(split_prose(row)) == 1 for row in full)
-    if len(full) < len(sample) or (full and one_sentence > 0.95 * len(full)):
+    if len(full) <= 0.75 * len(sample) or (full and one_sentence > 0.95 * len(full)):
         lines = (line for row in rows for line in row.rstrip("\n").split("\n"))
         yield from documents_from_lines(lines, layout)
         return
@@ -555,12 +555,9 @@ STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json", "progress.jso
 
 
 def build_store(
-    documents: Iterable[Document],
-    tokenizer: Tokenizer,
-    folder: str | Path,
-    *,
+    documents: Iterable[Document], tokenizer: Tokenizer, folder: str | Path, *,
     progress: bool = True,
-) -> TokenStore:
+) -> TokenStore:  # fmt: skip
     """Encode documents (lists of sentences) into a store at `folder`, replacing one there.
 
     The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same

@@ -53,7 +53,8 @@ class Stopped(KeyboardInterrupt):
 
 def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command that knows --version. A `UserError` prints one line and exits
-    with 2, and so does what the system refuses; Ctrl-C exits with 130, a closed pipe with 141."""
+    with 2, and so does what the system refuses; Ctrl-C exits with 130, a closed pipe with 141.
+    While `python -m` still imports, Ctrl-C is Python's own traceback: see `commands`."""
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:

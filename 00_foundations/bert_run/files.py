@@ -565,16 +565,9 @@ LINE_WIDTH = 96
 
 
 def model_card(
-    settings: dict[str, Any],
-    report: dict[str, Any],
-    measured: dict[str, float],
-    *,
-    name: str,
-    config: Any,
-    parameters: int,
-    step: int,
-    command: str,
-) -> str:
+    settings: dict[str, Any], report: dict[str, Any], measured: dict[str, float], *, name: str,
+    config: Any, parameters: int, step: int, command: str,
+) -> str:  # fmt: skip
     """The card of a pretrained model; `settings` are those of `run.json`, `report` of the data."""
     from jinja2 import Template
 
@@ -584,10 +577,10 @@ def model_card(
     tasks = [TASKS[name] for name in (words, second) if name != "none"]
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
-        front=front_matter("text-generation" if "next" in words else "fill-mask", **language),
+        front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
         size=size_of(config, parameters), corpus=Path(report["name"]).name, name=name, tasks=tasks,
         step=step, settings=settings, report=report, config=config, command=command,
-        measured=measured,
+        measured=measured, begun_from=for_others(settings.get("start_from") or ""),
     )  # fmt: skip
 
 

@@ -8,11 +8,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from bert_run.config import RunSettings
@@ -73,13 +74,9 @@ class Journal:
     a line are read only when `step_done` says that one is due: between, nothing waits for a GPU."""
 
     def __init__(
-        self,
-        settings: RunSettings,
-        *,
-        start: int,
-        record: Callable[[Record], None],
+        self, settings: RunSettings, *, start: int, record: Callable[[Record], None],
         visible: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.steps, self.record = settings.steps, record
         self.log_every = max(1, min(50, settings.steps // 100))
         self.bar = progress_bar(
@@ -196,23 +193,20 @@ TRAINING, HELD_OUT, REFERENCE = "#88b4d8", "#d55e00", "#666666"
 
 
 def draw_curve(
-    records: list[Record],
-    path: Path,
-    *,
-    title: str,
-    references: dict[str, float] | None = None,
-    turns: dict[int, str] | None = None,
-) -> None:
-    """Draw `metrics.jsonl`; `references` are horizontal lines of the left panel, a name and a loss
-    in nats each; `turns` are steps at which the recipe changes, with what changes then."""
+    records: list[Record], path: Path, *, title: str,
+    tasks: Sequence[str] = ("masked words", "next sentence"),
+    references: dict[str, float] | None = None, turns: dict[int, str] | None = None,
+) -> None:  # fmt: skip
+    """Draw `metrics.jsonl`, a panel for each of the one or two `tasks`; `references` are horizontal
+    lines of the first, a name and a loss in nats each; `turns` are steps at which the recipe
+    changes, with what changes then."""
     from bert_run.pictures import drawable, picture_with_axes  # it brings matplotlib
 
     picture, panels = picture_with_axes(
-        height=4, width=10, columns=2, xlabel="step", title=drawable(title)
+        height=4, width=10, columns=len(tasks), xlabel="step", title=drawable(title)
     )
-    tasks = (("mlm_loss", "masked words: loss (nats)", references or {}),
-             ("nsp_loss", "next sentence: loss (nats)", {"a coin toss: ln 2": 0.6931}))  # fmt: skip
-    for panel, (key, label, marks) in zip(panels, tasks, strict=True):
+    measured = (("mlm_loss", references or {}), ("nsp_loss", {"a coin toss: ln 2": 0.6931}))
+    for panel, task, (key, marks) in zip(np.ravel(panels), tasks, measured, strict=False):
         for split, color, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):
             points = [(r["step"], r[f"{split}_{key}"]) for r in records if f"{split}_{key}" in r]
             if points:
@@ -222,7 +216,7 @@ def draw_curve(
             panel.axhline(value, color=REFERENCE, linestyle=":", linewidth=1.2, label=name)
         for step, change in (turns or {}).items():
             panel.axvline(step, color=REFERENCE, linewidth=0.8, label=change)
-        panel.set(ylabel=label)
+        panel.set(ylabel=f"{task}: loss (nats)")
         panel.set_ylim(bottom=0)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(frameon=False)

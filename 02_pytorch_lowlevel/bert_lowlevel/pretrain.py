@@ -89,15 +89,9 @@ def train_on(
     for phase, (training, _) in zip(settings.phases, tasks, strict=True):
         check(bert, training.batch(phase.first_example, phase.batch_size))
     train(
-        bert,
-        adam,
-        tasks,
-        settings,
-        computing,
-        start=run.start,
-        record=run.log.append,
+        bert, adam, tasks, settings, computing, start=run.start, record=run.log.append,
         save=lambda step: run.save(step, to_arrays(bert.weights), adam.to_arrays()),
-    )
+    )  # fmt: skip
 
 
 @command

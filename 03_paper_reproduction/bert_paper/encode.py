@@ -69,7 +69,8 @@ def read_texts(path: Path) -> Texts:
     for number, line in text_lines(None if path == Path("-") else path):
         text = tuple(line.split("\t"))
         if not text[0].strip():
-            raise UserError(f"{name}, line {number} is empty: put one text on each line")
+            what = "has no text before its tab" if line.strip() else "is empty"
+            raise UserError(f"{name}, line {number} {what}: put one text on each line")
         if len(text) > 2:
             raise UserError(f"{name}, line {number} has {len(text) - 1} tabs: a pair has one")
         texts.append(text)
@@ -85,13 +86,9 @@ def collate(encodings: list[Encoding], length: int, pad_id: int) -> dict[str, np
 
 @torch.no_grad()
 def encode(
-    pretrained: Pretrained,
-    texts: Texts,
-    *,
-    batch_size: int = 32,
-    precision: torch.dtype = torch.float32,
-    progress: bool = False,
-) -> dict[str, np.ndarray]:
+    pretrained: Pretrained, texts: Texts, *, batch_size: int = 32,
+    precision: torch.dtype = torch.float32, progress: bool = False,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Contextual vectors of many texts, in their order, padded to the longest, in float32.
 
     Returns `input_ids`, `token_type_ids`, `attention_mask` (texts, seq), `last_hidden_state`

@@ -114,6 +114,11 @@ class PretrainSettings(RunSettings):
                 f"--seq-length {self.seq_length} is longer than the "
                 f"{config.max_position_embeddings} positions of {self.start_from}: lower it"
             )
+        if config.type_vocab_size < 2:
+            raise UserError(
+                f"--start-from {self.start_from}: its type_vocab_size is 1, and a pair of "
+                "sentences needs 2 segments; take another model"
+            )
         names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return config.with_changes(**given)

@@ -30,8 +30,14 @@ class Pretrained:
             )
 
     def encode(self, *texts: str) -> Encoding:
-        """The tokens of a text or a pair. A `UserError` if it is not UTF-8 or is too long."""
+        """The tokens of a text or a pair. A `UserError` if it is not UTF-8 or is too long, or for
+        a pair where the model has no second segment."""
         check_text("".join(texts))
+        if len(texts) > self.model.config.type_vocab_size:
+            raise UserError(
+                f"{self.folder}: its type_vocab_size is 1, and a pair of texts needs 2 segments: "
+                "give single texts"
+            )
         encoding, most = self.tokenizer.encode(*texts), self.model.config.max_position_embeddings
         if len(encoding.ids) > most:
             raise UserError(

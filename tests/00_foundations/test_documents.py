@@ -182,8 +182,24 @@ def test_rows_that_are_lines_are_put_together_to_documents():
         " B . \n",
     ]
     assert list(documents_from_rows(wikitext)) == [["A is a letter .", "It is first ."], ["B ."]]
+    assert list(documents_from_rows([*wikitext, "B , again .", "And again ."]))[1:] == [
+        ["B .", "B , again .", "And again ."]
+    ]
     books = [f"Sentence {i} of the book." for i in range(50)]
     assert list(documents_from_rows(books)) == [books]
+
+
+@pytest.mark.parametrize("empty", ["", "  ", "\n"])
+def test_a_row_is_a_document_even_if_a_few_rows_are_empty(empty):
+    rows = [f"Story {i} begins here. It goes on. Then it ends." for i in range(100)]
+    with_empty = [*rows[:50], empty, *rows[50:90], empty, *rows[90:]]
+    documents = list(documents_from_rows(with_empty))
+    assert documents == [split_prose(row) for row in rows]
+
+
+def test_a_first_line_between_equals_signs_does_not_make_a_text_wikitext(file):
+    documents = everything(file(f"= My stories =\n\n{LINES}"))
+    assert documents == sorted([["= My stories ="], *(d.split("\n") for d in LINES.split("\n\n"))])
 
 
 # --- Bounded memory ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+from bert_run import pictures as pictures_module
 from bert_run.errors import UserError
 from bert_run.training_loop import HELD_OUT as HELD_OUT_COLOR
 from bert_run.training_loop import TRAINING, MetricsLog, draw_curve, progress_bar, read_metrics
@@ -158,6 +159,19 @@ def test_the_curve_shows_both_losses_training_and_held_out(tmp_path, pictures):
     assert pixels_of(both, TRAINING) > pixels_of(nothing, TRAINING) + 300
     assert pixels_of(both, HELD_OUT_COLOR) > pixels_of(training, HELD_OUT_COLOR) + 300
     assert matplotlib.image.imread(both).shape[:2] == (440, 1100)
+
+
+@pytest.mark.parametrize("tasks", [["next words"], ["masked words", "sentence order"]])
+def test_the_curve_has_a_panel_for_each_task_that_is_named_and_no_other(
+    tmp_path, tasks, monkeypatch
+):
+    drawn = []
+    real = pictures_module.picture_with_axes
+    monkeypatch.setattr(pictures_module, "picture_with_axes",
+                        lambda **named: drawn.append(real(**named)) or drawn[0])  # fmt: skip
+    draw_curve(RECORDS, tmp_path / "curve.png", title="", tasks=tasks)
+    labels = [axes.get_ylabel() for axes in drawn[0][0].axes]
+    assert labels == [f"{task}: loss (nats)" for task in tasks]
 
 
 def test_a_reference_is_drawn_at_its_height(tmp_path, pictures):

@@ -89,6 +89,22 @@ def test_the_settings_of_the_lower_levels_will_do():
     assert "masked words and next sentences" in text
 
 
+def test_a_model_that_reads_from_the_left_is_no_fill_mask_at_any_level():
+    text = model_card(identity(RunSettings()), REPORT, MEASURED, name="x", step=1000, command="y",
+                      config=CONFIG.with_changes(is_decoder=True), parameters=1)  # fmt: skip
+    assert ModelCard(text).data.pipeline_tag == "text-generation"
+
+
+@pytest.mark.parametrize("corpus", ["storyworld", "book.txt"])
+def test_a_run_that_went_on_from_another_model_names_it_and_not_where_it_lies(corpus):
+    settings = identity(PretrainSettings(corpus=corpus)) | {"start_from": "/data/ann/base"}
+    text = model_card(settings, REPORT, MEASURED, name="x", config=CONFIG, parameters=1, step=1000,
+                      command="y")  # fmt: skip
+    assert "trained from the weights of `base` on" in text
+    assert "what `base` had learned before" in text and "/data/ann" not in text
+    assert "scratch" not in text and "nothing else" not in text and "no other words" not in text
+
+
 def test_an_invented_town_is_called_one_and_another_corpus_is_not():
     assert "invented town" in card()
     text = card(PretrainSettings(corpus="book.txt"), {**REPORT, "name": "book.txt"})

@@ -90,6 +90,17 @@ def test_what_is_passed_over_in_a_folder_is_counted_and_named(folder, capsys):
     assert line.endswith("2 text files read; 3 passed over (.csv, .zip, broken links and pipes)")
 
 
+def test_what_a_link_leads_to_is_read_once_and_a_circle_ends(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "c.txt").write_text("Linked is linked.")
+    for name in ("more", "more again"):
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    (folder / "below" / "round").symlink_to(folder)
+    files, passed_over = find_text_files(folder)
+    assert [path.name for path in files] == ["a.txt", "b.txt", "c.txt"]
+    assert passed_over == ["below/round", "more again"]
+
+
 def test_a_folder_of_text_alone_says_nothing(folder, capsys):
     open_corpus(str(folder))
     assert capsys.readouterr().err == ""

@@ -3,9 +3,11 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +18,15 @@ from hypothesis import strategies as st
 from bert_corpus import build_stores
 from bert_corpus import store as token_store
 from bert_corpus.pretraining_run import prepare
-from bert_corpus.store import Corpus, TokenStore, build_store, held_alone, holds_stores, open_corpus
+from bert_corpus.store import (
+    PARTS,
+    Corpus,
+    TokenStore,
+    build_store,
+    held_alone,
+    holds_stores,
+    open_corpus,
+)
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import RunSettings
 from bert_run.errors import UserError
@@ -507,6 +517,73 @@ def test_stores_of_another_corpus_or_tokenizer_are_not_taken_for_those_asked_for
     assert "are those of another tokenizer" in call("--tokenizer", tmp_path / "cased")[1]
     (tmp_path / "texts" / "e.txt").unlink()
     assert "stores of another corpus" in call("--tokenizer", tmp_path / "tokenizer")[1]
+
+
+def test_stores_of_another_held_out_text_are_not_taken_for_those_asked_for(call, tmp_path):
+    names = [tmp_path / f"{number}.txt" for number in (1, 2)]
+    for path in names:
+        path.write_text(f"{path.stem} one.\n\n{path.stem} two.")
+    arguments = ("--tokenizer", tmp_path / "tokenizer", "--heldout")
+    assert call(*arguments, names[0])[0] == 0 and call(*arguments, names[0])[0] == 0
+    for other in (arguments[:2], (*arguments, names[1]), (*arguments, tmp_path / "texts")):
+        code, line = call(*other)
+        assert code == 2 and "stores of another corpus or --heldout" in line
+    names[0].write_text("one is edited.\n\none two.")
+    code, line = call(*arguments, names[0])
+    assert code == 2 and "its files have changed since" in line
+
+
+def test_the_tokenizer_that_an_interrupted_build_of_another_corpus_has_left_is_not_used(
+    call, tmp_path
+):
+    call("--vocab-size", 100)
+    for part in PARTS:
+        shutil.rmtree(tmp_path / "out" / part)  # as if it had been killed
+    for path in (tmp_path / "texts").iterdir():
+        path.write_text(path.read_text().translate(str.maketrans("abcdef", "абвгде")))
+    assert call("--vocab-size", 100)[0] == call("--vocab-size", 100, out="fresh")[0] == 0
+    for part in PARTS:
+        assert same_files(tmp_path / "out" / part, tmp_path / "fresh" / part)
+
+
+def test_a_tokenizer_that_somebody_has_put_beside_new_stores_is_not_replaced(call, tmp_path):
+    save_tokenizer(TOKENIZER, tmp_path / "out" / "tokenizer")
+    before = (tmp_path / "out" / "tokenizer" / "vocab.txt").read_bytes()
+    code, line = call("--vocab-size", 100)
+    assert code == 2 and "holds other things than a tokenizer made for this corpus" in line
+    assert call("--tokenizer", tmp_path / "out" / "tokenizer")[0] == 0
+    assert (tmp_path / "out" / "tokenizer" / "vocab.txt").read_bytes() == before
+
+
+def test_what_finished_stores_settle_is_refused_as_an_option_of_a_run(call, tmp_path):
+    call("--tokenizer", tmp_path / "tokenizer")
+    settings = RunSettings(corpus=str(tmp_path / "out"), seq_length=16)
+    for name, value in {"tokenizer_type": "BertWordPieceCase", "documents": 3}.items():
+        asked = replace(settings, **{name: value})
+        with pytest.raises(UserError, match=f"--{name.replace('_', '-')}: .* is settled"):
+            prepare(asked, tmp_path / "run" / "data")
+
+
+def test_a_run_whose_stores_were_moved_says_so_and_does_not_ask_the_hub(
+    call, tmp_path, monkeypatch
+):
+    call("--tokenizer", tmp_path / "tokenizer")
+    (tmp_path / "run" / "data").mkdir(parents=True)
+    (tmp_path / "run" / "data" / "report.json").write_text("{}")  # as every run writes it
+    monkeypatch.chdir(tmp_path)
+    settings = RunSettings(corpus="out", seq_length=16)
+    prepare(settings, tmp_path / "run" / "data")
+    (tmp_path / "out").rename(tmp_path / "moved")
+    with pytest.raises(UserError, match=r"stores of this run are neither at out nor in .*--corpus"):
+        prepare(settings, tmp_path / "run" / "data")
+    prepare(replace(settings, corpus="moved"), tmp_path / "run" / "data")
+
+
+def test_the_name_of_the_town_is_no_folder_to_build_its_stores_in(call, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["build_stores", "storyworld", "--out", "storyworld"])
+    with pytest.raises(SystemExit):
+        build_stores.main()
+    assert "--out storyworld has the name of the corpus itself" in capsys.readouterr().err
 
 
 def test_a_vocabulary_of_another_size_than_that_of_the_finished_stores_is_refused(call):

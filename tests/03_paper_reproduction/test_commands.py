@@ -156,6 +156,15 @@ def test_encode_refuses_an_empty_line_by_its_number(call_here, small_run, tmp_pa
     assert (code, err.count("\n")) == (2, 1) and "line 2 is empty" in err
 
 
+def test_encode_says_of_a_pair_whose_first_text_is_empty_that_it_is_one(
+    call_here, small_run, tmp_path
+):
+    (tmp_path / "texts.txt").write_text("the river\n\tthe crane\n")
+    code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
+                             small_run, "--out", tmp_path / "v.npz")  # fmt: skip
+    assert code == 2 and "texts.txt, line 2 has no text before its tab" in err
+
+
 def test_encode_in_bf16_gives_float32_vectors_that_differ_by_its_rounding(
     call, small_run, tmp_path
 ):

@@ -8,9 +8,10 @@ import pytest
 
 from bert_paper.convert import ConvertSettings, convert
 from bert_paper.pretrain import PretrainSettings, pretrain
+from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
-from bert_run.weights import load_weights
+from bert_run.weights import load_weights, save_weights
 
 SMALL = dict(
     seq_length=32, batch_size=4, steps=2, eval_every=2, eval_examples=4, precision="fp32",
@@ -37,6 +38,17 @@ def start(text, tmp_path_factory):
         vocab_size=90, max_position_embeddings=48, **SMALL,
     ))  # fmt: skip
     return out
+
+
+@pytest.fixture
+def one_segment(start, tmp_path):
+    """The same model with the vector of its first segment alone."""
+    shutil.copytree(start, tmp_path / "one")
+    config = BertConfig.load(start)
+    weights, name = load_weights(start, config), "bert.embeddings.token_type_embeddings.weight"
+    save_weights({**weights, name: weights[name][:1]}, tmp_path / "one" / "model.safetensors")
+    config.with_changes(type_vocab_size=1).save(tmp_path / "one")
+    return tmp_path / "one"
 
 
 def again(text, start, out, **more) -> PretrainSettings:
@@ -95,6 +107,24 @@ def test_a_head_that_the_model_lacks_begins_as_in_a_new_run(text, start, tmp_pat
 def test_what_the_model_settles_is_refused_as_an_option(text, start, tmp_path, option, says):
     with pytest.raises(UserError, match=re.escape(says) + ".*--start-from"):
         again(text, start, tmp_path / "run", **option)
+
+
+def test_a_model_with_one_segment_is_refused_before_stores_are_built(text, one_segment, tmp_path):
+    with pytest.raises(UserError, match="type_vocab_size is 1, and a pair of sentences needs 2"):
+        pretrain(again(text, one_segment, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_with_one_segment_encodes_single_texts_and_refuses_a_pair(one_segment):
+    pretrained = open_pretrained(one_segment)
+    assert set(pretrained.encode("the crane").type_ids) == {0}
+    with pytest.raises(UserError, match="type_vocab_size is 1, and a pair of texts needs 2"):
+        pretrained.encode("the crane", "the fish")
+
+
+def test_the_card_names_the_model_that_the_run_went_on_from(text, start, tmp_path):
+    pretrain(again(text, start, tmp_path / "run"))
+    assert "from the weights of `run`" in (tmp_path / "run" / "README.md").read_text()
 
 
 def test_a_length_that_the_model_has_no_positions_for_is_refused(text, start, tmp_path):

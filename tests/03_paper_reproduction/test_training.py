@@ -134,6 +134,19 @@ def test_a_run_leaves_a_folder_with_metrics_a_curve_and_a_report(small_run):
     assert 0 <= report["padding_share"] < 1
 
 
+def test_the_curve__is_titled_with_the_sizes_and_names_the_tasks(
+    corpus_file, tmp_path, small_settings, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr("bert_corpus.pretraining_run.draw_curve",
+                        lambda *_, **named: drawn.append(named))  # fmt: skip
+    pretrain(small_settings(corpus_file, tmp_path / "run", steps=2, sentence_task="sop"))
+    config = BertConfig.load(tmp_path / "run")
+    size = f"{config.num_hidden_layers} layers, {config.hidden_size} wide, on "
+    assert drawn[0]["title"].startswith(size) and "tiny" not in drawn[0]["title"]
+    assert drawn[0]["tasks"] == ["masked words", "sentence order"]
+
+
 def test_training_starts_at_the_loss_of_guessing_and_lowers_it(
     corpus_file, tmp_path, small_settings
 ):

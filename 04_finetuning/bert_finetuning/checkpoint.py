@@ -7,7 +7,7 @@ without it, the architecture and the labels tell the type of task.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, read_tokenizer, save_tokenizer, train_wordpiece
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks import HEADS, TASKS
+from bert_finetuning.tasks import HEADS, TASKS, base
 from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
 from bert_paper.model import load_arrays, to_arrays
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
@@ -50,13 +50,18 @@ def init_from(
     folder = locate(checkpoint).folder
     config, learned = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
+    if head.classifier_dropout is None:  # then the checkpoint's own counts, if it has one
+        content = json.loads((folder / "config.json").read_text("utf-8"))
+        try:
+            head = replace(head, classifier_dropout=content.get("classifier_dropout"))
+        except UserError as error:
+            raise UserError(f"{folder}: config.json: {error}") from None
     model = model_type(config.with_changes(**changes), head)
     has_pooler = model.bert.pooler is not None
     if config.is_decoder and has_pooler:
-        raise UserError(
-            f"{folder} reads from the left alone, so its [CLS] sees no word of the text: classify "
-            "with the mean of all tokens (pooling mean), or take another checkpoint"
-        )
+        raise UserError(f"{folder} reads from the left alone, so its [CLS] sees no word of the "
+                        "text: classify with the mean of all tokens (pooling mean), or take "
+                        "another checkpoint")  # fmt: skip
     new = fill(model, learned, seed)
     left = left_out(folder, config, ["pooler"] if has_pooler else [])
     unused = f"; left unused: {left}" if left else ""
@@ -70,9 +75,8 @@ def init_from_scratch(
 ) -> InitialModel:  # fmt: skip
     """The same model with nothing learned, by which the worth of pretraining is measured. The
     vocabulary is the tokenizer's; all other sizes are those of `config`."""
-    config = config.with_changes(
-        vocab_size=tokenizer.get_vocab_size(), pad_token_id=tokenizer.token_to_id("[PAD]")
-    )
+    pad_id = tokenizer.token_to_id("[PAD]")
+    config = config.with_changes(vocab_size=tokenizer.get_vocab_size(), pad_token_id=pad_id)
     model = model_type(config, head)
     fill(model, initial_weights(config, seed), seed)
     count = sum(parameter.numel() for parameter in model.parameters())
@@ -141,16 +145,13 @@ class SavedTask:
         """What config.json has kept. Raises `UserError` if it is damaged."""
         types = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
                  "options": dict}  # fmt: skip
-        problem = wrong_field({FIELD: content}, {FIELD: dict}, {}) or wrong_field(
-            content, types, {}
-        )
+        is_wrong = wrong_field({FIELD: content}, {FIELD: dict}, {})
+        problem = is_wrong or wrong_field(content, types, {})
         if not problem and content["format"] not in TASKS:
             problem = f"'format' is {content['format']!r}, none of {', '.join(TASKS)}"
         if problem:
-            raise UserError(
-                f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "
-                "and the usual values count"
-            )
+            raise UserError(f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove "
+                            f"{FIELD} from it, and the usual values count")  # fmt: skip
         return cls(**{name: content[name] for name in types}
                    | {"metrics": tuple(content["metrics"])})  # fmt: skip
 
@@ -197,10 +198,8 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
         shape = learned[name].shape if name in learned else None
         if shape != tuple(parameter.shape):
             what = "is missing" if shape is None else f"has shape {shape}"
-            raise UserError(
-                f"{folder}: {name} {what}, a {model_type.__name__} of its config.json has "
-                f"{tuple(parameter.shape)}: copy the checkpoint again"
-            )
+            raise UserError(f"{folder}: {name} {what}, a {model_type.__name__} of its config.json "
+                            f"has {tuple(parameter.shape)}: copy the checkpoint again")  # fmt: skip
     load_arrays(model, learned)
     tokenizer = read_tokenizer(folder, config)
     return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
@@ -235,20 +234,19 @@ def head_of(
 ) -> HeadConfig:
     """The head that `config.json` describes, checked against the file's arrays."""
     if f"{model_type.part}.bias" not in learned:
-        raise UserError(
-            f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint again"
-        )
+        raise UserError(f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint "
+                        "again")  # fmt: skip
     try:
         rows = learned["classifier.bias"].size if model_type.has_labels else None
-        head = HeadConfig.from_fields(content, num_labels=rows)
+        labels = () if rows is None else base.labels_of(content, rows)
+        pooling, dropout = content.get(base.POOLING_FIELD, "cls"), content.get("classifier_dropout")
+        head = HeadConfig(labels, pooling, dropout)
     except UserError as error:
         raise UserError(f"{folder}: {error}") from None
     problem = content.get("problem_type")
     if model_type.has_pooling and problem not in (None, head.problem_type):
-        raise UserError(
-            f"{folder} answers a problem of type {problem!r} with {head.num_labels} labels: here "
-            "a text has one label of several, or one number"
-        )
+        raise UserError(f"{folder} answers a problem of type {problem!r} with {head.num_labels} "
+                        "labels: here a text has one label of several, or one number")  # fmt: skip
     return head
 
 
@@ -259,21 +257,22 @@ def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
     """The task that a fine-tuned folder does, ours or one of `transformers`. Raises `UserError` if
     what the folder says of it is damaged."""
     model, head, folder = type(finetuned.model), finetuned.model.head, finetuned.folder
+    problem = head.problem_type if model.has_pooling else ""
+    way_out = f"if it was trained further elsewhere, remove {FIELD} from config.json"
     if finetuned.task_field is None:
-        problem = head.problem_type if model.has_pooling else ""
         fitting = [each.format for each in TASKS.values()
                    if each.model is model and each.problem_type == problem]  # fmt: skip
         saved = SavedTask(fitting[0])
     else:
         saved = SavedTask.checked(finetuned.task_field, folder)
     task_type = TASKS[saved.format]
-    if task_type.model is not model:
-        raise UserError(
-            f"{folder}: config.json says {saved.format}, and the model is a {model.__name__}: copy "
-            "the checkpoint again"
-        )
+    if task_type.model is not model or task_type.problem_type not in ("", problem):
+        found = f"a {model.__name__}" + f" ({problem})" * bool(problem)
+        problem = f"config.json says {saved.format}, and the model is {found}"
+        raise UserError(f"{folder}: {problem}: {way_out}")
     metrics = saved.metrics or task_type.usual_metrics(head.labels)
     try:
         return task_type(head, metrics, **saved.options), saved
     except (TypeError, UserError) as error:
-        raise UserError(f"{folder}: config.json: its {FIELD} does not fit ({error})") from None
+        problem = f"config.json: its {FIELD} does not fit ({error})"
+        raise UserError(f"{folder}: {problem}: {way_out}") from None

@@ -131,6 +131,7 @@ class Finetuning:
         dev = self.encode(data.dev)
         if not dev:
             raise UserError(f"{data.name}: there is nothing to measure on")
+        self.task.check_segments(dev, self.config)
         self.evaluator = train.Evaluator(self.task, data.dev, dev, self.max_length)
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
 
@@ -160,16 +161,13 @@ class Finetuning:
     ) -> train.SeedRun:
         """The run of a seed where it stands. `settings` are those of a combination of the grid;
         without a folder the run is in memory."""
-        pad_id = self.config.pad_token_id
-        data = train.TrainingData(
-            self.task, self.features(seed), settings, seed, pad_id, self.ranks
-        )
+        features, pad_id = self.features(seed), self.config.pad_token_id
+        data = train.TrainingData(self.task, features, settings, seed, pad_id, self.ranks)
         saved_task = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
                              pairs=self.data.is_pairs)  # fmt: skip
-        return train.SeedRun(
-            self.initial(seed), data, self.evaluator, precision=self.precision,
-            device=self.device, folder=folder, saved_task=saved_task,
-        )  # fmt: skip
+        return train.SeedRun(self.initial(seed), data, self.evaluator, precision=self.precision,
+                             device=self.device, folder=folder, saved_task=saved_task
+                             )  # fmt: skip
 
     @cached_property
     def inputs(self) -> "Inputs":
@@ -249,8 +247,11 @@ class Finetuning:
         use_cpu_kernels(best.model.bert)
         task, predictions = self.evaluator.predict(best.model, precision=self.precision)
         dev = Measured("dev", task, data.dev, predictions)
-        for path in sorted((outcome.folder / "best").iterdir()):
-            publish(path, out / path.name)
+        for path in filter(Path.is_file, sorted((outcome.folder / "best").iterdir())):
+            if path.suffix == ".safetensors":
+                publish(path, out / path.name)
+            else:  # a copy, so that somebody who edits it leaves the seed's own model whole
+                write_atomically(out / path.name, path.read_bytes())
         write_answers(out, dev, title=outcome.task)
         for name in ("predictions.jsonl", "errors.md", "confusion.png"):  # of an earlier --test
             (out / f"test_{name}").unlink(missing_ok=True)
@@ -298,12 +299,10 @@ Inputs = dict[str, dict[str, Any]]  # what a run depends on, under "train", "dev
 def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
     """Fingerprints of everything that decides the result and is not a setting."""
     dev = f"dev from {settings.train}" if data.split else settings.dev
-    inputs: Inputs = {
-        split: {"name": name or f"the {split} set of {data.name}",
-                "sha256": fingerprint(examples), "examples": len(examples)}
-        for split, name, examples in (("train", settings.train, data.train),
-                                      ("dev", dev, data.dev))
-    }  # fmt: skip
+    both = ("train", settings.train, data.train), ("dev", dev, data.dev)
+    inputs: Inputs = {split: {"name": name or f"the {split} set of {data.name}",
+                              "sha256": fingerprint(examples), "examples": len(examples)}
+                      for split, name, examples in both}  # fmt: skip
     start, files = settings.checkpoint, []
     if not settings.from_scratch:
         files = files_of_start(start)
@@ -361,10 +360,9 @@ def check_inputs(folder: Path, inputs: Inputs) -> None:
     changed = [now["name"] for split, now in inputs.items()
                if earlier.get(split, {}).get("sha256") != now["sha256"]]  # fmt: skip
     if changed:
-        raise UserError(
-            f"{folder} holds a run that started from other data: {' and '.join(changed)} had other "
-            "content, or it was not recorded: choose another --out, or remove that folder"
-        )
+        raise UserError(f"{folder} holds a run that started from other data: "
+                        f"{' and '.join(changed)} had other content, or it was not recorded: "
+                        "choose another --out, or remove that folder")  # fmt: skip
 
 
 # --- What came out -------------------------------------------------------------------------------
@@ -453,19 +451,15 @@ class Outcome:
     def as_json(self, settings: dict[str, Any]) -> dict[str, Any]:
         """What `metrics.json` holds."""
         names = [name for name in self.best.best if name != "step"]
-        grid = {
-            name: {"median": median_of(results, self.metric), "seeds": [vars(r) for r in results]}
-            for name, results in self.grid.items()
-        }
+        grid = {name: {"median": median_of(results, self.metric), "seeds": [*map(vars, results)]}
+                for name, results in self.grid.items()}  # fmt: skip
         return {
             "task": self.task, "metric": self.metric, "start": self.start,
             "train_examples": self.examples[0], "dev_examples": self.examples[1],
             "dev_examples_in_train": self.seen[0], "seeds": [vars(r) for r in self.results],
-            **{
-                name: {n: function([r.best[n] for r in self.results]) for n in names}
-                for name, function in (("median", statistics.median), ("lowest", min),
-                                       ("highest", max))
-            },
+            **{name: {n: function([r.best[n] for r in self.results]) for n in names}
+               for name, function in (("median", statistics.median), ("lowest", min),
+                                      ("highest", max))},
             "majority": self.majority, **({"test": self.test.as_json()} if self.test else {}),
             "best_seed": self.best.seed,
             "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
@@ -540,7 +534,7 @@ def card(outcome: Outcome, dev: Measured, settings: FinetuneSettings) -> str:
 
 def prediction_line(folder: str, dev: Measured) -> str:
     """The call of `bert-predict` for the shortest example of dev that can be an argument."""
-    fit = [e for e in dev.examples if all(text and text[0] != "-" for text in e.texts)]
+    fit = [e for e in dev.examples if all(text.strip() and text[0] != "-" for text in e.texts)]
     shortest = min(fit or dev.examples, key=lambda example: sum(map(len, example.texts)))
     return shlex.join(["bert-predict", *shortest.texts, "--checkpoint", folder])
 
@@ -621,9 +615,8 @@ def draw_confusion(
     """Rows are gold labels, columns predicted ones; the color is the share of the row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.62 * len(labels)
-    picture, axes = picture_with_axes(
-        height=size, width=size + 0.8, title=drawable(title), xlabel="predicted", ylabel="gold"
-    )
+    written = {"title": drawable(title), "xlabel": "predicted", "ylabel": "gold"}
+    picture, axes = picture_with_axes(height=size, width=size + 0.8, **written)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):
         ink = "white" if shares[row, column] > 0.6 else "black"

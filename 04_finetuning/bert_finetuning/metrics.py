@@ -187,10 +187,8 @@ def entity_scores(
     for number, (tags, guess) in enumerate(zip(gold, predicted, strict=True)):
         if len(tags) != len(guess):
             raise ValueError(f"sentence {number}: {len(guess)} predictions, {len(tags)} tags")
-    there, guessed = (
-        {(number, *entity) for number, tags in enumerate(side) for entity in entities(tags)}
-        for side in (gold, predicted)
-    )
+    there, guessed = ({(number, *entity) for number, tags in enumerate(side)
+                       for entity in entities(tags)} for side in (gold, predicted))  # fmt: skip
     counts = [Counter(type_ for _, type_, _, _ in found)
               for found in (there & guessed, guessed, there)]  # fmt: skip
     by_type = {type_: PrecisionRecall(*(count[type_] for count in counts))
@@ -237,10 +235,8 @@ def squad_scorer(answers: Sequence[str], accepted: Sequence[Sequence[str]]) -> S
     others none (SQuAD 2.0), also the means over either kind, under the official script's names:
     `HasAns_f1`, `NoAns_f1` and so on."""
     both = list(zip(answers, accepted, strict=True))
-    measures = {
-        "exact": np.array([answer_exact(*each) for each in both]),
-        "f1": np.array([answer_f1(*each) for each in both]),
-    }
+    measures = {name: np.array([measure(*each) for each in both])
+                for name, measure in (("exact", answer_exact), ("f1", answer_f1))}  # fmt: skip
     has_answer = np.array([bool(each) for each in accepted])
 
     def score(at: Any) -> dict[str, float]:

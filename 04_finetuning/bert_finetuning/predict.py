@@ -5,7 +5,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,19 +15,21 @@ import torch
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
+from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
+    CONTEXTS,
+    NAMELESS_LEFT_OUT,
     USUAL,
     Columns,
     Expected,
     Row,
     Table,
+    Tally,
     at_least_one,
     line_rows,
     open_rows,
     parse_columns,
-    plain_name,
     quoted,
     say,
     shortened,
@@ -50,6 +52,7 @@ class Query:
     example: Any
     line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
     row: Mapping[str, Any] = field(default_factory=dict)  # all columns
+    asked: Sequence[str] = ()  # those that its example repeats
 
 
 Answered = tuple[Query, Any]  # with its prediction; None where there was no text to answer
@@ -98,7 +101,7 @@ class PredictSettings:
     """write the answers here instead: FILE.csv, the rows of the input with answers beside them; or
     FILE.jsonl, what --json prints"""
     top: Count = 5
-    """so many labels, answers or endings, the likeliest first (JSON holds all)"""
+    """so many labels, answers or endings, the likeliest first (JSON holds all; of answers five)"""
     max_length: Positions | None = None
     """tokens read at once; unless given as in training"""
     device: str = "auto"
@@ -186,7 +189,8 @@ class Predictor:
         place = f"item {number}"
         if isinstance(item, Mapping):
             row = Row(place, {name: whole(value) for name, value in item.items()})
-            return Query(self.task.from_row(row), row=item)
+            (query,) = from_rows(iter([row]), type(self.task), USUAL)
+            return replace(query, line=None)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
@@ -230,6 +234,7 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
             both = "give the second with --pair, or after a tab"
             way_out = both if learned == PAIR else "leave the second out"
             text = quoted(example.texts[0])
+            way_out += f"; if it was trained further elsewhere, remove {FIELD} from config.json"
             raise UserError(f"{text}: this model has learned from {learned}: {way_out}")
 
 
@@ -237,14 +242,13 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 
 
 def run(settings: PredictSettings) -> None:
-    predictor = Predictor.open(
-        settings.checkpoint, device=settings.device, precision=settings.precision,
-        max_length=settings.max_length,
-    )  # fmt: skip
+    predictor = Predictor.open(settings.checkpoint, device=settings.device,
+                               precision=settings.precision, max_length=settings.max_length
+                               )  # fmt: skip
     if settings.score is not None:
         score(predictor, settings)
         return
-    task, source = predictor.task, settings.source
+    task, source, tally = predictor.task, settings.source, Tally()
     if source is None:
         options = {name: value for name in ("pair", "question", "context")
                    if (value := getattr(settings, name)) is not None}  # fmt: skip
@@ -254,7 +258,7 @@ def run(settings: PredictSettings) -> None:
         if source == "-" and sys.stdin.isatty():
             say("one text a line, Ctrl-D ends:")
         columns = parse_columns(settings.columns, labeled=False)
-        queries = from_source(source, type(task), columns)
+        queries = from_source(source, type(task), columns, tally)
     places: list[str] = []  # of each query, where it is, if it has no text
 
     def counted() -> Iterator[Answered]:
@@ -278,6 +282,8 @@ def run(settings: PredictSettings) -> None:
                     file.writelines(json_line(task, *each) + "\n" for each in counted())
     if settings.out is not None:
         print(f"{settings.out}: {len(places):,} rows answered")
+    if NAMELESS_LEFT_OUT in tally.found:
+        say(f"note: {source}: {NAMELESS_LEFT_OUT}")
     if empty := [place for place in places if place]:
         say(f"note: {len(empty):,} of {len(places):,} rows have no text and an empty answer; the "
             f"first is {empty[0]}")  # fmt: skip
@@ -286,12 +292,14 @@ def run(settings: PredictSettings) -> None:
 def score(predictor: Predictor, settings: PredictSettings) -> None:
     """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
     # It draws: those who only predict need not wait for it.
-    from bert_finetuning.data.load import Tally, read_labeled
+    from bert_finetuning.data.load import read_labeled
     from bert_finetuning.finetune import Measured, write_answers
 
     task, saved, out, tally = predictor.task, predictor.saved, settings.out, Tally(settings.score)
+    # A task of GLUE has its labels; a file that is called like one has others.
+    by_place = not saved.task or [*task.head.labels] == getattr(GLUE.get(saved.task), "labels", 0)
     examples = read_labeled(settings.score, task, columns=parse_columns(settings.columns),
-                            by_place=saved.task in ("", *GLUE), tally=tally)  # fmt: skip
+                            by_place=by_place, tally=tally)  # fmt: skip
     if tally.left_out:
         say(f"note: {tally.left_out.total():,} rows without a label or a text left out")
     check_pairs(examples, saved)
@@ -310,10 +318,13 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 # --- What a file, standard input or a dataset of the Hub asks ------------------------------------
 
 
-def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
+def from_source(
+    source: str, task_type: type[Task], columns: Columns = USUAL, tally: Tally | None = None
+) -> Iterator[Query]:
     """One query for each row or line of plain text, in its place, so that answers can be joined to
     them. Empty lines count, but not those between rows of tables and of JSON lines."""
-    expected = Expected(columns, labeled=False)
+    task_type.check_columns(columns)
+    expected = Expected(columns, labeled=False, tally=tally or Tally())
     if source == "-":
         source = STANDARD_INPUT
         rows = line_rows(source, text_lines(None), expected, may_be_text=True)
@@ -323,7 +334,21 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
-    return (Query(task_type.from_row(row, columns), row.line, row.fields) for row in rows)
+    """Which columns hold what is asked is found in the first row. Where another row lacks one of
+    them, or has null there, that text is empty."""
+    asked = None
+    for row in rows:
+        if asked is None:
+            if task_type.takes_columns and row.parts is None:
+                columns = columns.found_in(row, labeled=False)
+            names = [columns.text, columns.pair]
+            if not task_type.takes_columns:
+                of_choice = [context for context, _ in CONTEXTS if "endings" in task_type.parts]
+                names = [*task_type.parts, row.find(of_choice), "id"]
+            asked = [row.spelled(name) for name in names if name and row.find([name])]
+        empty = {name: "" for name in map(row.spelled, asked) if row.fields.get(name) is None}
+        example = task_type.from_row(row._replace(fields=row.fields | empty), columns)
+        yield Query(example, row.line, row.fields, asked)
 
 
 # --- Answers on the terminal and in JSON ---------------------------------------------------------
@@ -344,12 +369,9 @@ def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     """A prediction as one object: its line, the answer, the columns of its row that the example
     does not repeat. A query without text has no answer, and is marked as `empty`."""
     line, given = {} if query.line is None else {"line": query.line}, query.example.given
-    unsaid, others = [*given.values()], {}
-    for name, value in sorted(query.row.items(), key=lambda at: plain_name(at[0]) not in given):
-        if value in unsaid:
-            unsaid.remove(value)
-        else:
-            others[name] = value
+    asked, said = {*map(Row("", query.row).spelled, query.asked)}, (None, *given.values())
+    others = {name: value for name, value in query.row.items()
+              if name not in asked or value not in said}  # fmt: skip
     row = {"row": others} if others else {}
     if prediction is None:
         return {**line, **query.example.given, "empty": True, **row}
@@ -379,10 +401,9 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered]) -> None:
     for query, prediction in chain(ahead, rows):
         row = csv_row(task, query, prediction)
         if foreign := [name for name in row if name not in columns]:
-            raise UserError(
-                f"line {query.line} has a column {foreign[0]!r}, which the first row has not: "
-                "give --out FILE.jsonl, whose rows need not be alike"
-            )
+            raise UserError(f"line {query.line} has a column {foreign[0]!r}, which the first row "
+                            "has not: give --out FILE.jsonl, whose rows need not be "
+                            "alike")  # fmt: skip
         table.writerow(row)
 
 

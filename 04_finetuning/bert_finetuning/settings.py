@@ -211,7 +211,6 @@ def check_start(settings: FinetuneSettings) -> None:
             raise UserError(f"--model is {settings.model!r}: choose {', '.join(PRESETS)}, or a "
                             "checkpoint folder")  # fmt: skip
     elif given := settings.changed("tokenizer", "model"):
-        raise UserError(
-            f"{option(given[0])} {getattr(settings, given[0])} is for --checkpoint none: "
-            f"{settings.checkpoint} has its own; leave one of the two out"
-        )
+        raise UserError(f"{option(given[0])} {getattr(settings, given[0])} is for --checkpoint "
+                        f"none: {settings.checkpoint} has its own; leave one of the two "
+                        "out")  # fmt: skip

@@ -312,6 +312,12 @@ class Evaluator:
         predictions = self.task.predict(self.examples, self.features, logits)
         return self.task.tuned(self.examples, predictions)
 
+    @property
+    def is_varied(self) -> bool:
+        """Whether not all right answers are the same: only then can a run collapse."""
+        answers = self.task.all_labels(self.examples) or [repr(e.gold) for e in self.examples]
+        return len(set(answers)) > 1
+
 
 @dataclass(frozen=True)
 class SeedResult:
@@ -490,7 +496,7 @@ class SeedRun:
         is_best = scores[self.metric] > max(self.dev_scores, default=-math.inf)
         if is_best and self.folder is not None and self.ranks.leads:
             self.folder.save_best(self.write_model)
-        collapsed = self.task.is_collapsed(self.predictions)
+        collapsed = self.task.is_collapsed(self.predictions) and self.evaluator.is_varied
         self.warn(step, collapsed)
         self.record({"step": step, **named, "collapsed": float(collapsed)})
         self.ranks.barrier()
@@ -531,10 +537,9 @@ class SeedRun:
         key = f"dev_{self.metric}"
         measured = [entry for entry in self.records if key in entry]
         best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
-        scores = [
-            {name.removeprefix("dev_"): value for name, value in entry.items()
-             if name == "step" or name.startswith("dev_")} for entry in (best, last)
-        ]  # fmt: skip
+        scores = [{name.removeprefix("dev_"): value for name, value in entry.items()
+                   if name == "step" or name.startswith("dev_")}
+                  for entry in (best, last)]  # fmt: skip
         result = SeedResult(self.data.seed, *scores, bool(last["collapsed"]))
         self.ranks.barrier()
         if self.folder is not None and self.ranks.leads:

@@ -252,6 +252,21 @@ def test_a_bare_encoder_of_transformers_is_a_start(tmp_path):
     assert all(torch.equal(array, state[name]) for name, array in theirs.state_dict().items())
 
 
+def test_the_checkpoints_own_dropout_of_the_head__counts_where_none_is_asked_for(tmp_path):
+    folder = checkpoint(tmp_path / "a")
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(content | {"classifier_dropout": 0.4}))
+    asked = HeadConfig(LABELS, classifier_dropout=0.0)
+    for head, share in ((THREE, 0.4), (asked, 0.0)):
+        model = init_from(folder, BertForSequenceClassification, head, seed=1).model
+        assert model.dropout.p == share
+        save_finetuned(model, TOKENIZER, tmp_path / "saved")
+        assert load_finetuned(tmp_path / "saved").model.dropout.p == share
+    (folder / "config.json").write_text(json.dumps(content | {"classifier_dropout": 2}))
+    with pytest.raises(UserError, match=r"a: config\.json: classifier_dropout is 2: it must be"):
+        init_from(folder, BertForSequenceClassification, THREE, seed=1)
+
+
 def test_the_head_of_a_fine_tuned_model_is_not_taken_over(tmp_path):
     ours = finetuned(tmp_path / "first", BertForSequenceClassification, TWO)
     start = init_from(tmp_path / "first", BertForSequenceClassification, TWO, seed=0)

@@ -24,8 +24,9 @@ from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import ModelInit, load_finetuned
 from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import Finetuning, finetune
+from bert_finetuning.finetune import Finetuning, finetune, prediction_line
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.train import SeedResult, SeedRun
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
@@ -474,6 +475,50 @@ def test_a_run_that_lost_its_measurements_knows_its_best_model(settings, monkeyp
     finetune(cut)
     assert same_weights(whole.out, cut.out)
     assert (cut.out / "seed-0" / "result.json").read_text() == result
+
+
+def test_an_edit_in_the_runs_folder__leaves_the_seeds_own_model_as_it_is(settings):
+    finetune(replace(settings, epochs=1.0))
+    config, best = settings.out / "config.json", settings.out / "seed-0" / "best"
+    known = config.read_text()
+    with config.open("r+") as file:  # in place, as save_pretrained() of `transformers` writes
+        file.truncate()
+    (best / "notes").mkdir()
+    finetune(replace(settings, epochs=1.0))
+    assert config.read_text() == (best / "config.json").read_text() == known
+    assert (best / "model.safetensors").samefile(settings.out / "model.safetensors")
+    assert not (settings.out / "notes").exists()
+
+
+def test_a_run_on_a_dev_set_of_one_label__is_not_said_to_have_collapsed(
+    settings, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Classification, "is_collapsed", lambda *_: True)
+    dev = tmp_path / "one.csv"
+    dev.write_text("text,label\ngood soup,praise\ngood film,praise\n")
+    settings = replace(settings, epochs=1.0)
+    assert not finetune(replace(settings, dev=str(dev))).best.collapsed
+    assert finetune(replace(settings, out=tmp_path / "other")).best.collapsed
+
+
+def test_the_line_to_try__shows_an_example_that_has_a_text():
+    examples = [TextExample(" ", label="a"), TextExample("good film", label="a")]
+    assert "'good film'" in prediction_line("runs/x", SimpleNamespace(examples=examples))
+
+
+def test_pairs__are_refused_before_training_by_a_model_of_one_segment(settings, files, tmp_path):
+    config = CONFIG.with_changes(type_vocab_size=1)
+    shutil.copytree(files / "checkpoint", tmp_path / "one")
+    config.save(tmp_path / "one")
+    save_weights(initial_weights(config, seed=7), tmp_path / "one" / "model.safetensors")
+    settings = replace(settings, checkpoint=str(tmp_path / "one"), epochs=1.0)
+    finetune(settings)  # single texts
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("text,pair,label\n" + "a,b,yes\nb,c,no\n" * 4)
+    settings = replace(settings, train=str(pairs), dev=str(pairs), out=tmp_path / "pairs")
+    with pytest.raises(UserError, match="type_vocab_size is 1: two texts that are read together"):
+        finetune(settings)
+    assert not settings.out.exists()
 
 
 def test_a_run_that_has_lost_its_best_model_says_how_to_get_it_back(settings):

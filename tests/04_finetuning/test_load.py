@@ -289,6 +289,23 @@ def test_a_folder_that_remembers_nothing_is_known_by_its_class_and_labels(task, 
     assert finetuned.task_field is None and task_of(finetuned)[0] == task
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"format": "tags"}, {"format": "numbers"}, {"metrics": ["f1"]}, {"options": {"stride": 1}}],
+)
+def test_a_model_that_was_trained_further_elsewhere__is_told_what_to_remove(changes, tmp_path):
+    task = Classification(HeadConfig(("x", "y", "z")), ("accuracy",))
+    path = saved(tmp_path / "a", task, max_length=30) / "config.json"
+    content = json.loads(path.read_text())
+    write(path, json.dumps(content | {FIELD: content[FIELD] | changes}))
+    told = error_of(task_of, load_finetuned(path.parent))
+    assert told.endswith(
+        "if it was trained further elsewhere, remove bert_finetuning from config.json"
+    )
+    write(path, json.dumps({name: content[name] for name in content if name != FIELD}))
+    assert task_of(load_finetuned(path.parent))[0].head == task.head
+
+
 def test_a_damaged_memory_is_told(tmp_path):
     folder = saved(
         tmp_path / "a", Classification(HeadConfig(("x", "y")), ("accuracy",)), max_length=30

@@ -102,6 +102,53 @@ def rows_of(path: Path) -> list[dict]:
 ODD = "one\u2028line\nsecond\x85line\nthird\x0cline\x0b\n\n  \nlast, without an end"
 
 
+# Rows of JSON, and which of their columns are asked.
+
+
+def test_columns__are_found_once_and_a_row_without_them_has_an_empty_answer(call):
+    rows = b'{"text": "a long text"}\n{"title": "another"}\n{"text": null, "n": 1}\n'
+    found = answers(call("--json", stdin=rows))
+    assert [each.get("empty", False) for each in found] == [False, True, True]
+    assert [each["text"] for each in found] == ["a long text", "", ""]
+    assert found[1]["row"] == {"title": "another"} and found[2]["row"] == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    ("format", "row"),
+    [("texts", {"text": "a", "pair": "b"}), ("tags", {"text": "Anna came."}),
+     ("questions", {"question": "Who?", "context": "Anna came."}),
+     ("choices", {"sent1": "It", "endings": ["rains", "is dry"]})],
+)  # fmt: skip
+def test_null__is_an_empty_text_in_every_format(format, row, call):
+    rows = [row, *(row | {name: None} for name in row if name != "endings"), row]
+    stdin = "".join(json.dumps(each) + "\n" for each in rows).encode()
+    found = answers(call("--json", stdin=stdin, format=format))
+    assert [each.get("empty", False) for each in found] == [False, *[True] * (len(rows) - 2), False]
+
+
+@pytest.mark.parametrize(
+    ("row", "format"),
+    [({"note": "good", "review": "good"}, "texts"),
+     ({"note": "Anna", "context": "Anna", "question": "Who?"}, "questions"),
+     ({"note": "It", "sent1": "It", "endings": ["rains", "is"]}, "choices")],
+)  # fmt: skip
+def test_a_column_that_says_the_same_as_the_text__is_kept_in_json(row, format, call):
+    (found,) = answers(call("--json", stdin=json.dumps(row).encode(), format=format))
+    kept = {"note": row["note"]} | {name: row[name] for name in row if name == "endings"}
+    assert found["row"] == kept
+
+
+def test_columns_without_a_name__are_said_to_be_left_out(call, tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text(",text\n7,a\n")
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    call("--input", tmp_path / "a.csv", "--out", tmp_path / "b.csv")
+    assert told.getvalue().endswith("a.csv: columns without a name left out\n")
+    assert rows_of(tmp_path / "b.csv")[0].keys() == {
+        "line", "text", "predicted_label", "probability",
+    }  # fmt: skip
+
+
 # Lines.
 
 

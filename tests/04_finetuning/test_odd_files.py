@@ -41,6 +41,23 @@ def error_of(call, *arguments, **named) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [("Take the S-Bahn", "Take the U-Bahn"), ("Send an E-mail", "Take the S-Bahn"),
+     ("Anna has group O", "Paul has group O")],
+)  # fmt: skip
+def test_lines_of_text_that_end_as_tags_do__are_no_words_in_columns(tmp_path, lines):
+    asked = list(from_source(str(write(tmp_path / "a.txt", *lines)), TASKS["texts"]))
+    assert [each.example for each in asked] == list(map(TextExample, lines))
+
+
+@pytest.mark.parametrize("tag", ["B-PER", "I-person", "S-PER", "U-LOC", "B_x"])
+def test_words_in_columns__are_known_by_one_tag_that_is_no_word(tmp_path, tag):
+    path = write(tmp_path / "a.txt", f"Anna {tag}", "ran O")
+    (asked,) = from_source(str(path), TASKS["tags"])
+    assert asked.example.words == ("Anna", "ran")
+
+
 # --- Labels --------------------------------------------------------------------------------------
 
 
@@ -106,10 +123,18 @@ def test_an_empty_answer_to_a_question_is_refused(tmp_path):
 
 def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):
     train = table(tmp_path / "a.csv", "x", "y")
-    dev = write(tmp_path / "b.csv", "text,label", "text 1,x", "new,y")
+    dev = write(tmp_path / "b.csv", "text,label", "Text  1,x", "new,y")
     settings = FinetuneSettings(train=str(train), dev=str(dev), checkpoint="none")
     said = "\n".join(describe(load_files(train, dev), settings))
     assert "b.csv (commas): 2 examples; of them also in train: 1" in said
+
+
+def test_a_tab_in_a_text__is_refused_with_a_way_out_that_helps(tmp_path):
+    lines = ("text\tlabel", '"good\tfilm"\tpos')
+    message = error_of(Classification.read, write(tmp_path / "a.tsv", *lines))
+    assert "quotes do not protect the tabs of a .tsv: name it .csv" in message
+    (example,) = Classification.read(write(tmp_path / "a.csv", *lines))
+    assert example == TextExample("good\tfilm", label="pos")
 
 
 # --- What is to be predicted ---------------------------------------------------------------------

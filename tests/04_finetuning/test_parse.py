@@ -427,7 +427,7 @@ def test_questions_come_as_rows_too(file):
                                  "it stands at 26"),
         (squad(asked(start=26 - len(CONTEXT))), "the answer '911' is not at -18"),
         (squad(asked(text="912")), "it stands nowhere"),
-        (squad(asked(start="26")), "a whole number that counts characters"),
+        (squad(asked(start=26.5)), "a whole number that counts characters"),
         (squad({"id": "1", "answers": []}), "question '1' has no 'question'"),
         (squad({"id": "1", "question": "?", "answers": [], "is_impossible": False}),
          "is said to be possible, and has no answer"),
@@ -448,6 +448,46 @@ def test_questions_that_are_wrong_are_told(file, content, words):
     path = file(content, "dev.json")
     message = error_of(QuestionAnswering.read, path)
     assert words in message and message.startswith(path)
+
+
+TABLE = "question,context,answer,answer_start,is_impossible\n"
+ANNA = "Anna came. Anna left."
+
+
+@pytest.mark.parametrize("start", ["11", "11.0", 11, 11.0])
+def test_the_place_of_an_answer__may_be_written_as_pandas_writes_whole_numbers(file, start):
+    in_table = file(f"{TABLE}Who?,{ANNA},Anna,{start},\n", "a.csv")
+    in_json = file(squad(asked(text="Anna", start=start), context=ANNA), "a.json")
+    for path in (in_table, in_json):
+        assert next(QuestionAnswering.read(path)).answers == (Answer("Anna", 11),)
+
+
+def test_an_answer_without_a_place__is_taken_where_it_is_first_found(file):
+    row = {"question": "Who?", "context": ANNA, "answer": "left", "answer_start": None}
+    for path in (file(f"{TABLE}Who?,{ANNA},left, ,\n", "a.csv"), file(json_lines(row), "a.jsonl")):
+        assert next(QuestionAnswering.read(path)).answers == (Answer("left", 16),)
+
+
+@pytest.mark.parametrize("start", ["-1", "0.5", "nan", "x", "1e1"])
+def test_the_place_of_an_answer__is_refused_by_its_own_value(file, start):
+    path = file(f"{TABLE}Who?,{ANNA},Anna,{start},\n", "a.csv")
+    message = error_of(QuestionAnswering.read, path)
+    assert f"the answer 'Anna' is not at '{start}' of its context; it stands at 0" in message
+
+
+def test_a_question_without_an_answer__is_marked_in_a_table_as_in_json(file):
+    for mark in ("True", "true", "1", "1.0", "False", "0", ""):
+        path = file(f"{TABLE}Who?,{ANNA},Anna,0,{mark}\n", "a.csv")
+        known = () if mark[:1] in ("T", "t", "1") else (Answer("Anna", 0),)
+        assert next(QuestionAnswering.read(path)).answers == known, mark
+    none = file(f"{TABLE}Who?,{ANNA},,,False\n", "a.csv")
+    assert "line 2 is said to be possible, and has no answer" in error_of(
+        QuestionAnswering.read, none
+    )
+    odd = file(f"{TABLE}Who?,{ANNA},Anna,0,maybe\n", "a.csv")
+    assert "'is_impossible' is 'maybe': it must be true or false" in error_of(
+        QuestionAnswering.read, odd
+    )
 
 
 def test_two_questions_do_not_share_an_id(file):

@@ -1,5 +1,6 @@
 """`bert-predict`: new text from everywhere, answers for people and for programs."""
 
+import inspect
 import io
 import json
 import re
@@ -14,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_scratch, save_finetuned
-from bert_finetuning.predict import Predictor, from_source
+from bert_finetuning.predict import Predictor, PredictSettings, from_source
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -81,6 +82,27 @@ def error_of(function, *args, **kwargs) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_texts_at_once__are_refused_by_a_model_of_one_segment(kind):
+    task, example = KINDS[kind]
+    config = CONFIG.with_changes(type_vocab_size=1)
+    model = init_from_scratch(config, TOKENIZER, task.model, head=task.head, seed=1).model
+    if kind in ("pairs", "questions", "choices"):
+        told = error_of(task.answers, [example], model, TOKENIZER, max_length=32)
+        assert "type_vocab_size is 1: two texts that are read together need 2 segments" in told
+    else:
+        assert task.answers([example], model, TOKENIZER, max_length=32)
+
+
+@pytest.mark.parametrize("kind", ["tags", "questions", "choices"])
+@pytest.mark.parametrize("option", [("--input", "a"), ("--score", "a,b")])
+def test_columns__are_refused_where_they_would_not_be_read(kind, option, call, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    told = call(kind, option[0], str(path), "--columns", option[1], error=True)
+    assert f"--columns is for texts and numbers; {TASKS[kind].format} have names" in told
+
+
 # Every kind, from arguments.
 
 ARGUMENTS = {
@@ -109,6 +131,14 @@ def test_labels_are_shown_with_their_probabilities_the_likeliest_first(call):
     shares = [float(line.split()[0].rstrip("%")) for line in (first, second)]
     assert shares == sorted(shares, reverse=True) and sum(shares) == pytest.approx(100, abs=0.2)
     assert len(call("texts", "anna", "--top", "1").splitlines()) == 2
+
+
+def test_json__holds_all_labels_and_five_answers_as_the_help_of_top_says(call):
+    assert len(json.loads(call("texts", "anna", "--json", "--top", "1"))["probabilities"]) == 2
+    asked = ("--question", "Who sat?", "--context", "Anna sat. The cat sat in Paris.")
+    assert len(json.loads(call("questions", *asked, "--json", "--top", "9"))["candidates"]) == 5
+    assert call("questions", *asked, "--top", "9").count("%") == 9
+    assert "(JSON holds all; of answers five)" in inspect.getsource(PredictSettings)
 
 
 def test_an_answer_is_cut_out_of_its_context_with_its_place(call):

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +12,24 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
-from bert_finetuning.checkpoint import init_from_scratch
-from bert_finetuning.data.load import Split, describe, load_storyworld, load_task, share_of
+from bert_finetuning.checkpoint import SavedTask, init_from_scratch, save_finetuned
+from bert_finetuning.data.load import (
+    GLUE,
+    Split,
+    describe,
+    load_storyworld,
+    load_task,
+    new_task,
+    share_of,
+)
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.metrics import bootstrap
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import logits_of
-from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.question_answering import Question
+from bert_finetuning.tasks.tagging import Tagging
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 from bert_run.weights import save_weights
@@ -222,6 +232,32 @@ def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
         with pytest.raises(SystemExit):
             predict.main()
         assert problem in capsys.readouterr().err
+
+
+def test_score__of_a_model_that_knows_only_inside_tags_reads_tags_as_they_are(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("Ann I-PER\nLee I-PER\nran O\n")
+    for allowed in (("O", "I-PER"), ("O", "B-PER", "I-PER", "E-PER", "S-PER")):
+        (found,) = Tagging.read(path, labels=allowed)
+        assert found.tags == ("I-PER", "I-PER", "O")
+    assert next(Tagging.read(path, labels=("O", "B-PER", "I-PER"))).tags[0] == "B-PER"
+
+
+def test_score__takes_numbers_for_labels_only_of_a_task_of_glue(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "mrpc.csv"
+    path.write_text("text,pair,label\nsoup,good,1\nsoup,bad,0\n")
+    monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu"])
+    for labels, told in ((("a", "b"), "the label is '1', not one of 'a', 'b'"),
+                         (GLUE["mrpc"].labels, "")):  # fmt: skip
+        task = new_task(Classification, labels)
+        model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
+                                  seed=1).model  # fmt: skip
+        saved = SavedTask.of(task, "mrpc", max_length=32, pairs=True)
+        save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
+        monkeypatch.setattr(sys, "argv", [*sys.argv[:5], "--checkpoint", str(tmp_path / "model")])
+        with pytest.raises(SystemExit) if told else nullcontext():
+            predict.main()
+        assert told in capsys.readouterr().err
 
 
 # One file in two parts.

@@ -62,11 +62,17 @@ class TaskData:
 
     @cached_property
     def seen(self) -> tuple[int, int]:
-        """How many examples of dev are also in train, and of test in one of the two."""
-        train = {example.texts for example in self.train}
-        both = train | {example.texts for example in self.dev}
-        return (sum(example.texts in train for example in self.dev),
-                sum(example.texts in both for example in self.test))  # fmt: skip
+        """How many examples of dev are also in train, and of test in one of the two; texts that
+        differ in case and blanks alone are the same, as in `Split`."""
+        train, dev, test = ([plain_text("\n".join(example.texts)) for example in examples]
+                            for examples in (self.train, self.dev, self.test))  # fmt: skip
+        known, both = {*train}, {*train, *dev}
+        return sum(text in known for text in dev), sum(text in both for text in test)
+
+
+def plain_text(text: str) -> str:
+    """What counts when two texts are compared: neither case nor how words are set apart."""
+    return " ".join(text.split()).casefold()
 
 
 def new_task(task_type: type[Task], labels: Sequence[str], metrics: Sequence[str] = ()) -> Task:
@@ -120,9 +126,8 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
         known = {example.texts for example in data.dev}
         return [each for each in heldout[len(data.dev) :] if each.texts not in known]
     if data.name not in KNOWN or "test" not in KNOWN[data.name].hub:
-        raise UserError(
-            "--test own: this task gives out no test set with labels: name a FILE, --test FILE"
-        )
+        raise UserError("--test own: this task gives out no test set with labels: name a FILE, "
+                        "--test FILE")  # fmt: skip
     return KNOWN[data.name].source("test", folder and Path(folder).expanduser())
 
 
@@ -250,9 +255,6 @@ def load_files(
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
-    what = task_type.format
-    if columns != USUAL and not task_type.takes_columns:
-        raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
     tallies = Tally(str(train)), Tally(), Tally()
     learned = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
     task = new_task(task_type, task_type.labels_of(learned))
@@ -262,10 +264,8 @@ def load_files(
     if isinstance(dev, float):
         split, count = Split.of(learned, dev, seed=seed), len(learned)
         if not split.dev:
-            raise UserError(
-                f"--dev {dev:g} of {count:,} examples is none: give a larger share, or a "
-                "FILE (examples with the same text stay together)"
-            )
+            raise UserError(f"--dev {dev:g} of {count:,} examples is none: give a larger share, or "
+                            "a FILE (examples with the same text stay together)")  # fmt: skip
         measured = [learned[place] for place in split.dev]
         learned = [learned[place] for place in split.train]
     else:
@@ -305,7 +305,7 @@ class Split:
         the same text stay together, and every label keeps an example in train."""
         groups: dict[str, list[int]] = defaultdict(list)  # places of the same text
         for place, example in enumerate(examples):
-            groups[" ".join(example.kept_together.split()).casefold()].append(place)
+            groups[plain_text(example.kept_together)].append(place)
         strata: dict[str, list[list[int]]] = defaultdict(list)
         for group in groups.values():
             strata[examples[group[0]].stratum].append(group)
@@ -326,12 +326,10 @@ class Split:
 
     def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
         """Put `split.json` into a folder. `lines`: of each example."""
-        content = {
-            "file": Path(source).name, "share": self.share, "seed": self.seed,
-            "numbers_are": "lines of the file (rows of a JSON document or of the Hub)",
-            "dev": [lines[place] for place in self.dev],
-            "train": [lines[place] for place in self.train],
-        }  # fmt: skip
+        dev, train = ([lines[place] for place in part] for part in (self.dev, self.train))
+        content = {"file": Path(source).name, "share": self.share, "seed": self.seed,
+                   "numbers_are": "lines of the file (rows of a JSON document or of the Hub)",
+                   "dev": dev, "train": train}  # fmt: skip
         write_atomically(folder / "split.json", json.dumps(content) + "\n")
 
 

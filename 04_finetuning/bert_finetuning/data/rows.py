@@ -231,10 +231,8 @@ def refuse_names(place: str, cells: Sequence[str]) -> None:
     """Raise `UserError` if the first line of a table without names holds one that is usual."""
     if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
         given = shortened(" ".join(",".join(cells).split()))
-        raise UserError(
-            f"{place} looks like the names of columns ({given}): name them, --columns {given}; if "
-            "it is an example, move it to another line"
-        )
+        raise UserError(f"{place} looks like the names of columns ({given}): name them, --columns "
+                        f"{given}; if it is an example, move it to another line")  # fmt: skip
 
 
 def parse_columns(text: str | None, *, labeled: bool = True) -> Columns:
@@ -253,9 +251,8 @@ def parse_columns(text: str | None, *, labeled: bool = True) -> Columns:
     kinds = {name.isdecimal() for name in given}
     if names is None or not all(given) or len({*given}) < len(given) or len(kinds) > 1:
         wanted = " or ".join(",".join(form).upper() for form in forms)
-        raise UserError(
-            f"--columns {text}: write {wanted}, all by name or all by number, none twice"
-        )
+        raise UserError(f"--columns {text}: write {wanted}, all by name or all by number, none "
+                        "twice")  # fmt: skip
     return Columns(**dict(zip(names, given, strict=True)))
 
 
@@ -301,10 +298,9 @@ def open_rows(
         rows = line_rows(str(path), lines, expected, suffix=suffix, may_be_text=may_be_text)
         if rows is not None:
             return rows
-    raise UserError(
-        f"{path} holds no table that can be read: save it as .csv (in Excel: CSV UTF-8), .tsv or "
-        ".jsonl with a line of names; words in columns as .conll"
-    )
+    raise UserError(f"{path} holds no table that can be read: save it as .csv (in Excel: CSV "
+                    "UTF-8), .tsv or .jsonl with a line of names; words in columns as "
+                    ".conll")  # fmt: skip
 
 
 def lines_of(path: Path) -> Lines:
@@ -342,7 +338,8 @@ def line_rows(
     first = list(islice(lines, SAMPLED))
     lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
-    if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
+    has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))
+    if suffix in WORDS_IN_COLUMNS or has_tags:
         is_conllu = suffix == ".conllu"
         return column_rows(source, lines, sample, is_conllu=is_conllu, tally=expected.tally)
     if suffix in JSON_LINES or JSON_START.match(start):
@@ -402,13 +399,9 @@ def squad_records(content: Any) -> list[dict[str, Any]] | None:
     match content:
         case {"data": [{"paragraphs": _}, *_] as articles}:
             with suppress(KeyError, TypeError):
-                return [
-                    {name: asked[name] for name in names if name in asked}
-                    | {"context": part["context"]}
-                    for article in articles
-                    for part in article["paragraphs"]
-                    for asked in part["qas"]
-                ]
+                return [{name: asked[name] for name in names if name in asked}
+                        | {"context": part["context"]} for article in articles
+                        for part in article["paragraphs"] for asked in part["qas"]]  # fmt: skip
     return None
 
 
@@ -425,6 +418,7 @@ def whole(value: Any) -> Any:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NAMELESS = re.compile(r"|Unnamed: \d+\w*")  # columns that R, pandas and spreadsheets add
+NAMELESS_LEFT_OUT = "columns without a name left out"
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
@@ -455,11 +449,10 @@ def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
         if separator != "\t" and len(names) == len(below.split(separator)) > 1:
             is_header = is_header or all(map(is_name, names))
     if is_header:
-        raise UserError(
-            f"{source}: line 1 ({shortened(' '.join(line.split()))}) looks like the names of "
-            "columns: say which of them holds the text, --columns TEXT, or remove the line; lines "
-            "of plain text can be given as --input FILE.txt"
-        )
+        raise UserError(f"{source}: line 1 ({shortened(' '.join(line.split()))}) looks like the "
+                        "names of columns: say which of them holds the text, --columns TEXT, or "
+                        "remove the line; lines of plain text can be given as --input "
+                        "FILE.txt")  # fmt: skip
 
 
 def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: bool = False) -> Table:
@@ -474,7 +467,7 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
         if any(map(NAMELESS.fullmatch, header)):
-            expected.tally.note("columns without a name left out")
+            expected.tally.note(NAMELESS_LEFT_OUT)
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
@@ -484,10 +477,10 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
         if skip_short and len(row) < len(header):
             continue
         if len(row) != len(header):
-            raise UserError(
-                f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({listed(header)}): put a text with a separator in quotes, or repair the line"
-            )
+            raise UserError(f"{place} has {len(row)} columns, not the {len(header)} of the table "
+                            f"({listed(header)}): repair the line, or put a text with a separator "
+                            "in quotes (quotes do not protect the tabs of a .tsv: name it "
+                            ".csv)")  # fmt: skip
         fields = {name: cell for name, cell in zip(header, row, strict=True)
                   if not NAMELESS.fullmatch(name)}  # fmt: skip
         yield Row(place, fields)
@@ -541,6 +534,9 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 # the last (CoNLL-2003, WNUT-17), in CoNLL-U in the second and the fourth of ten.
 
 NAME_TAG = re.compile(r"O|[BIELSU][-_].+")
+# Lines of plain text may end in O, E-mail, S-Bahn and U-turn, too. Where the file's name does not
+# tell the format, one of these must occur as well.
+SURE_TAG = re.compile(r"\s([BI][-_]\S+|[ELSU][-_][A-Z]{2,})(?!\S)")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 
 
@@ -555,10 +551,8 @@ def column_rows(
     word, tag = (1, 3) if is_conllu else (0, width - 1)
     has_numbers = len(rows) > 1 and all(cells[0].isdecimal() for cells in rows)
     if has_numbers and width > 1 and not is_conllu:
-        raise UserError(
-            f"{source}: its first column holds numbers ({quoted(rows[0][0])}, …): put the word "
-            "first and its tag last"
-        )
+        raise UserError(f"{source}: its first column holds numbers ({quoted(rows[0][0])}, …): put "
+                        "the word first and its tag last")  # fmt: skip
     if width > 2:
         tally.note(f"word in column {word + 1}, tag in column {tag + 1}")
     for has_text, block in groupby(lines, key=lambda each: bool(each[1].strip())):
@@ -571,10 +565,9 @@ def column_rows(
             if is_comment or is_fused or cells[0] == "-DOCSTART-":
                 continue
             if len(cells) != width:
-                raise UserError(
-                    f"{source}: line {number} has {len(cells)} columns, not {width}: write word "
-                    "and tag first and last (in CoNLL-U second and fourth), between tabs or spaces"
-                )
+                raise UserError(f"{source}: line {number} has {len(cells)} columns, not {width}: "
+                                "write word and tag first and last (in CoNLL-U second and fourth), "
+                                "between tabs or spaces")  # fmt: skip
             begin = begin or number
             words.append(cells[word])
             tags.append("" if is_conllu and cells[tag] == "_" else cells[tag])
@@ -655,11 +648,9 @@ def check_label(name: str, place: str, tally: Tally) -> None:
         raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
     earlier, where = tally.spellings.setdefault(plain_form(name), (name, place))
     if earlier != name:
-        raise UserError(
-            f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
-            "case, in blanks, or in how a number or a character is written: write both alike, or "
-            "rename one"
-        )
+        raise UserError(f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
+                        "case, in blanks, or in how a number or a character is written: write both "
+                        "alike, or rename one")  # fmt: skip
 
 
 def plain_form(name: str) -> str:
@@ -704,10 +695,9 @@ def check_classes(source: str | Path, labels: Sequence[str]) -> None:
             hint = "are whole numbers, each learned as a class; --format numbers predicts a number"
             say(f"note: {source}: the {classes} labels {hint}")
         return
-    raise UserError(
-        f"{source}: its {found}: give --format numbers to predict a number, --columns to name "
-        "another column, or --format texts to learn all these classes"
-    )
+    raise UserError(f"{source}: its {found}: give --format numbers to predict a number, --columns "
+                    "to name another column, or --format texts to learn all these "
+                    "classes")  # fmt: skip
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:

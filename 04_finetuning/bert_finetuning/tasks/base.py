@@ -125,9 +125,8 @@ def encode_pairs(
 
 def check_max_length(max_length: int) -> None:
     if max_length < SHORTEST:
-        raise UserError(
-            f"--max-length: {max_length} tokens at once are too few: give {SHORTEST} or more"
-        )
+        raise UserError(f"--max-length: {max_length} tokens at once are too few: give {SHORTEST} "
+                        "or more")  # fmt: skip
 
 
 def report_cut(
@@ -209,13 +208,6 @@ class HeadConfig:
             content["label2id"] = {name: number for number, name in enumerate(self.labels)}
         return content | ({} if self.pooling == "cls" else {POOLING_FIELD: self.pooling})
 
-    @classmethod
-    def from_fields(cls, content: dict[str, Any], *, num_labels: int | None) -> "HeadConfig":
-        """The head that a `config.json` describes, whose classifier has `num_labels` rows, or None
-        if the rows have no names. Raises `UserError` where the two do not fit."""
-        labels = () if num_labels is None else labels_of(content, num_labels)
-        return cls(labels, content.get(POOLING_FIELD, "cls"), content.get("classifier_dropout"))
-
 
 def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
     """The names in `id2label`. Without it there are two nameless ones, as in `transformers`."""
@@ -225,10 +217,9 @@ def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
     names = {str(number): name for number, name in named.items()} if isinstance(named, dict) else {}
     found = [names.get(str(number)) for number in range(num_labels)]
     if len(names) != num_labels or not all(isinstance(name, str) for name in found):
-        raise UserError(
-            f"config.json: id2label is {quoted(named)}, and the classifier has labels 0 to "
-            f"{num_labels - 1}: name each of them, or copy both files of the checkpoint again"
-        )
+        raise UserError(f"config.json: id2label is {quoted(named)}, and the classifier has labels "
+                        f"0 to {num_labels - 1}: name each of them, or copy both files of the "
+                        "checkpoint again")  # fmt: skip
     return tuple(found)
 
 
@@ -442,10 +433,17 @@ class Task(ABC, Generic[ExampleType]):
         """The examples of a file or a dataset of the Hub, one by one; `expected` are fields of
         `Expected`. Raises `UserError` for a wrong row, with its place, and if there is none."""
         wanted = Expected(**expected)
+        cls.check_columns(wanted.columns)
         tally, rows = wanted.tally, open_rows(source, wanted, stream=stream)
         for example in at_least_one(cls.parse(tally.watched(rows), wanted), source):
             tally.lines.append(tally.line)  # each comes before the next row is read
             yield example
+
+    @classmethod
+    def check_columns(cls, columns: Columns) -> None:
+        if columns != USUAL and not cls.takes_columns:
+            problem = f"{cls.format} have names of their own: leave it out"
+            raise UserError(f"--columns is for texts and numbers; {problem}")
 
     @classmethod
     @abstractmethod
@@ -521,6 +519,13 @@ class Task(ABC, Generic[ExampleType]):
         """The arrays that the model and its loss take, padded to the longest of the features."""
         return with_labels(collate_inputs(features, pad_id=pad_id), features, self.label_type)
 
+    def check_segments(self, features: Encoded, config: BertConfig) -> None:
+        """Raise `UserError` if these features, all alike, have a segment that the model lacks."""
+        first = features[:1] if config.type_vocab_size < 2 else []
+        if first and self.collate(first, pad_id=config.pad_token_id)["token_type_ids"].any():
+            raise UserError("the model's type_vocab_size is 1: two texts that are read together "
+                            "need 2 segments: take another checkpoint")  # fmt: skip
+
     def loss_count(self, batch: Batch) -> int:
         """How many answers the loss of this batch is the mean of."""
         return len(batch["labels"])
@@ -535,6 +540,7 @@ class Task(ABC, Generic[ExampleType]):
     ) -> list[Any]:  # fmt: skip
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
+        self.check_segments(features, model.config)
         logits = logits_of(model, self, features, precision=precision, progress=progress)
         return self.predict(examples, features, logits)
 
@@ -599,10 +605,9 @@ class Task(ABC, Generic[ExampleType]):
             parts = ["\t".join(parts)]
         if len(parts) > len(cls.parts) or (cls.needs_parts and len(parts) < len(cls.parts)):
             known = " and ".join(cls.parts)
-            raise UserError(
-                f"{place} has {len(parts)} parts; those of {cls.format} are {known}: in a file "
-                "with a tab between, on the command line --question and --context, or --pair"
-            )
+            raise UserError(f"{place} has {len(parts)} parts; those of {cls.format} are {known}: "
+                            "in a file with a tab between, on the command line --question and "
+                            "--context, or --pair")  # fmt: skip
         fields = dict(zip(cls.parts, map(whole_characters, parts), strict=False))
         return cls.from_row(Row(place, fields))
 

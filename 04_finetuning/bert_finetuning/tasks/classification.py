@@ -138,10 +138,8 @@ class TextTask(base.Task[TextExample]):
         texts = [(example.text, example.pair) for example in examples]
         what = base.PAIR if examples and examples[0].pair is not None else "texts"
         rows = base.encode_pairs(tokenizer, texts, max_length=max_length, what=what)
-        return [
-            base.Features(place, *row, {} if target is None else {"labels": target})
-            for place, (row, target) in enumerate(zip(rows, targets, strict=True))
-        ]
+        return [base.Features(place, *row, {} if target is None else {"labels": target})
+                for place, (row, target) in enumerate(zip(rows, targets, strict=True))]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -165,10 +165,8 @@ def endings_of(row: Row) -> list[str]:
 def right_place(row: Row, endings: int) -> int:
     value = row.fields.get(row.spelled("label"))
     if str(value) not in map(str, range(endings)) or isinstance(value, bool):
-        raise UserError(
-            f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an "
-            f"ending, 0 to {endings - 1}"
-        )
+        raise UserError(f"{row.place}: the label is {shortened(repr(value))}: it must be the place "
+                        f"of an ending, 0 to {endings - 1}")  # fmt: skip
     return int(value)
 
 
@@ -177,7 +175,6 @@ def check_endings(examples: Choices, source: str = "") -> None:
     for number, example in enumerate(examples, start=1):
         wanted, there = len(examples[0].endings), len(example.endings)
         if there != wanted:
-            raise UserError(
-                f"{source}example {number:,} ({quoted(example.context)}) has {there} endings, the "
-                f"first has {wanted}: all need the same number"
-            )
+            raise UserError(f"{source}example {number:,} ({quoted(example.context)}) has {there} "
+                            f"endings, the first has {wanted}: all need the same "
+                            "number")  # fmt: skip

@@ -14,6 +14,7 @@ enough and no other window sees its first token better. "No answer" is the span 
 is given if it beats the best other span by more than a threshold (section 4.3).
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -119,20 +120,16 @@ class Window(NamedTuple):
 def texts_in_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Text]:
     """Each different text encoded once: a text has many questions."""
     different = list(dict.fromkeys(texts))
-    return {
-        text: Text(each.ids, np.array(each.offsets, np.int32).reshape(-1, 2))
-        for text, each in zip(different, base.encodings(tokenizer, different), strict=True)
-    }
+    each = zip(different, base.encodings(tokenizer, different), strict=True)
+    return {text: Text(of.ids, np.array(of.offsets, np.int32).reshape(-1, 2)) for text, of in each}
 
 
 def windows_of(text: Text, room: int, *, stride: int) -> list[Window]:
     """The windows of a text, each of at most `room` tokens; one if the text is empty."""
     firsts = first_tokens(len(text.ids), room=room, stride=stride)
     best = best_windows(len(text.ids), firsts, room=room)
-    return [
-        Window(first, text.offsets[first : first + room], best[first : first + room] == own)
-        for own, first in enumerate(firsts)
-    ]
+    return [Window(first, text.offsets[first : first + room], best[first : first + room] == own)
+            for own, first in enumerate(firsts)]  # fmt: skip
 
 
 def first_tokens(tokens: int, *, room: int, stride: int) -> list[int]:
@@ -322,7 +319,7 @@ class QuestionAnswering(base.Task[Question]):
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
         for row in rows:
             name = row.place if expected.labeled else None
-            if row.fields.get("id") is not None:
+            if row.fields.get("id") not in (None, ""):
                 name = str(row.fields["id"])
                 row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
@@ -362,9 +359,8 @@ class QuestionAnswering(base.Task[Question]):
                 ends = [end + len(kept) + 2 for end in own] if own else [0, 0]  # (0, 0): at [CLS]
                 targets = dict(zip(POSITIONS, ends, strict=True)) if is_known else {}
                 part = text.ids[window.first :][: len(window.offsets)]
-                features.append(
-                    base.Features(number, *base.framed(tokenizer, kept, part), targets, window)
-                )
+                row = base.framed(tokenizer, kept, part)
+                features.append(base.Features(number, *row, targets, window))
             lost += bool(example.answers) and not found
         cut = [number for number, question in enumerate(questions) if len(question) > longest]
         base.report_cut(cut, asked, max_length=longest, what="questions")
@@ -391,11 +387,10 @@ class QuestionAnswering(base.Task[Question]):
         windows: list[list[tuple[Window, WindowLogits]]] = [[] for _ in examples]
         for part, each in zip(features, logits, strict=True):
             windows[part.example].append((part.place, each))
-        return [
-            answer_of(example.context, own, longest=self.max_answer, n_best=self.n_best,
-                      null_threshold=self.threshold)
-            for example, own in zip(examples, windows, strict=True)
-        ]  # fmt: skip
+        settings = {"longest": self.max_answer, "n_best": self.n_best,
+                    "null_threshold": self.threshold}  # fmt: skip
+        return [answer_of(example.context, own, **settings)
+                for example, own in zip(examples, windows, strict=True)]  # fmt: skip
 
     @property
     def threshold(self) -> float | None:
@@ -437,10 +432,8 @@ class QuestionAnswering(base.Task[Question]):
     def answer_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
         spans = [(prediction.text, prediction.start, prediction.probability),
                  *prediction.candidates[:MOST_CANDIDATES]]  # fmt: skip
-        content, *candidates = [
-            {"answer": text, "start": start, "probability": round(chance, 6)}
-            for text, start, chance in spans
-        ]
+        content, *candidates = [{"answer": text, "start": start, "probability": round(chance, 6)}
+                                for text, start, chance in spans]  # fmt: skip
         content["candidates"] = candidates
         if self.has_null:
             content["null_difference"] = round(prediction.null_difference, 6)
@@ -487,20 +480,28 @@ def choose_null_threshold(
 # --- Answers in rows -----------------------------------------------------------------------------
 
 
+PLACE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)  # 12.0 is how pandas writes 12 in some columns
+IS_TRUE = {"true": True, "1": True, "false": False, "0": False, "": None, "none": None}
+
+
 def answers_in(row: Row, context: str) -> tuple[Answer, ...]:
     """The answers in a row, all of which must be where they are said to be. They are lists `text`
-    and `answer_start`, as on the Hub, or objects with both, as in SQuAD, whose version 2.0 marks
-    questions without an answer as `is_impossible`; or one `answer` as text, with its `answer_start`
-    or else where the text is first found."""
-    is_impossible = row.fields.get("is_impossible")
-    if is_impossible is True:
+    and `answer_start`, as on the Hub, or objects with both, as in SQuAD; or one `answer` as text,
+    with its `answer_start` or, where that is missing or empty, where the text is first found.
+    `is_impossible` (true or false, 1 or 0) marks questions without an answer, as in SQuAD 2.0."""
+    marked = row.spelled("is_impossible")
+    mark = str(row.fields.get(marked)).strip().lower().removesuffix(".0")
+    if mark not in IS_TRUE:
+        raise row.wrong(marked, ": it must be true or false")
+    if is_impossible := IS_TRUE[mark]:
         return ()
     every, one = row.find(("answers",)), row.find(("answer", "answer_text"))
     answers = (row.fields[every] or []) if every else []
     if not every and one and str(row.fields[one] or "").strip():
-        start = row.find(("answer_start",))
-        place = str(row.fields[start] if start else context.find(row.text(one))).strip()
-        answers = [{"text": row.text(one), "answer_start": int(place) if place.isdecimal() else 0}]
+        start = row.fields.get(row.spelled("answer_start"))
+        if start is None or not str(start).strip():
+            start = max(0, context.find(row.text(one)))
+        answers = [{"text": row.text(one), "answer_start": start}]
     try:
         if isinstance(answers, dict):
             spans = list(zip(answers["text"], answers["answer_start"], strict=True))
@@ -512,14 +513,15 @@ def answers_in(row: Row, context: str) -> tuple[Answer, ...]:
         ) from None
     if is_impossible is False and not spans:
         raise UserError(f"{row.place} is said to be possible, and has no answer")
+    found = []
     for text, start in spans:
         is_text = isinstance(text, str) and bool(text.strip())
-        if not (is_text and type(start) is int and start >= 0 and context.startswith(text, start)):
+        at = int(float(start)) if PLACE.fullmatch(str(start).strip()) else -1
+        if not (is_text and at >= 0 and context.startswith(text, at)):
             where = context.find(text) if is_text else -1
             instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"
-            raise UserError(
-                f"{row.place}: the answer {quoted(text)} is not at {quoted(start)} of its context; "
-                f"{instead}: repair answer_start (a whole number that counts characters), or give "
-                "no answer at all"
-            )
-    return tuple(Answer(text, start) for text, start in spans)
+            raise UserError(f"{row.place}: the answer {quoted(text)} is not at {quoted(start)} of "
+                            f"its context; {instead}: repair answer_start (a whole number that "
+                            "counts characters), or give no answer at all")  # fmt: skip
+        found.append(Answer(text, at))
+    return tuple(found)

@@ -130,7 +130,9 @@ class Tagging(base.Task[TaggedSentence]):
                     empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
                     raise UserError(f"{row.place}: {empty}")
                 check_label(tag, row.place, tally)
-        every = in_bio(sentences, tally)
+        kinds = {tag[0] for tag in allowed or ("B-",) if tag[1:2] in ("-", "_")}
+        is_bio = "B" in kinds and kinds <= {"B", "I"}  # models of `transformers` may have others
+        every = in_bio(sentences, tally) if is_bio else [tags for _, _, tags in sentences]
         for (row, words, _), tags in zip(sentences, every, strict=True):
             tally.line = row.line
             for word, tag in zip(words, tags, strict=True):
@@ -177,9 +179,8 @@ class Tagging(base.Task[TaggedSentence]):
                     labels = np.full(len(pieces) + 2, base.IGNORED)
                     labels[place.tokens] = tags[place.first_word :][: len(place.tokens)]
                     targets = {"labels": labels.tolist()}
-                features.append(
-                    base.Features(number, *base.framed(tokenizer, pieces), targets, place)
-                )
+                row = base.framed(tokenizer, pieces)
+                features.append(base.Features(number, *row, targets, place))
         long = [place for place, each in enumerate(words) if sum(map(len, each)) > max_length - 2]
         texts = [example.texts[0] for example in examples]
         how = "read in parts, cut between words"
@@ -210,10 +211,9 @@ class Tagging(base.Task[TaggedSentence]):
             own = slice(first, first + len(tokens))
             best[part.example][own] = chances.argmax(axis=1)
             probability[part.example][own] = chances.max(axis=1)
-        return [
-            base.Prediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
-            for numbers, chances in zip(best, probability, strict=True)
-        ]
+        names = self.head.labels
+        return [base.Prediction(tuple(names[i] for i in numbers), tuple(chances.tolist()))
+                for numbers, chances in zip(best, probability, strict=True)]  # fmt: skip
 
     def majority(self, train: Sentences, examples: Sentences) -> list[base.Prediction]:
         """The commonest tag for every word. Where tags are names this is O, and finds none."""
@@ -265,10 +265,8 @@ class Tagging(base.Task[TaggedSentence]):
 
     def answer_cells(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, Any]:
         if spaced := next((word for word in example.words if len(word.split()) != 1), None):
-            raise UserError(
-                f"the word {quoted(spaced)} has a blank in it, and in a CSV blanks separate the "
-                "words: give --out FILE.jsonl"
-            )
+            raise UserError(f"the word {quoted(spaced)} has a blank in it, and in a CSV blanks "
+                            "separate the words: give --out FILE.jsonl")  # fmt: skip
         words, tags = " ".join(example.words), " ".join(prediction.answer)
         return {"predicted_words": words, "predicted_tags": tags}
 
@@ -436,10 +434,9 @@ def in_bio(sentences: Sequence[TaggedRow], tally: Tally) -> list[list[str]]:
     if prefixed and len(prefixed) < len(named):
         odd = next(tag for tag in named if tag not in prefixed)
         row, words, own = next(each for each in sentences if odd in each[2])
-        raise UserError(
-            f"{row.place}: the tag of {quoted(words[own.index(odd)])} is {quoted(odd)}, and others "
-            f"have a prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
-        )
+        raise UserError(f"{row.place}: the tag of {quoted(words[own.index(odd)])} is "
+                        f"{quoted(odd)}, and others have a prefix ({quoted(prefixed[0])}): write "
+                        "O, B-TYPE or I-TYPE everywhere")  # fmt: skip
     prefix = "" if prefixed else "I-"  # then equal tags side by side are one name
     names = [bio_of([tag if tag == "O" else prefix + tag for tag in own]) for own in each]
     if names != each:

@@ -74,11 +74,11 @@ bench: $(TESTS)
 	$(BIN)/python benchmarks/bench.py
 
 handout: $(COURSE)
-	@$(BIN)/python -m bert_experiments.grader handout $(or $(OUT),$(error name a folder: OUT=folder))
+	@$(BIN)/python -m bert_experiments.grader handout "$(or $(OUT),$(error name a folder: OUT=folder))"
 
 release: $(COURSE)
-	@$(BIN)/python -m bert_experiments.grader release --week $(or $(WEEK),$(error name a week: WEEK=2)) \
-		--out $(or $(OUT),$(error name the copy: OUT=folder))
+	@$(BIN)/python -m bert_experiments.grader release --week "$(or $(WEEK),$(error name a week: WEEK=2))" \
+		--out "$(or $(OUT),$(error name the copy: OUT=folder))"
 
 # The live BERT of the pages is the demo's model: without make demo they are built without it.
 site: $(SITE) $(PACKAGES)

@@ -14,13 +14,13 @@ import tyro
 from tyro.conf import Positional
 
 from autograder.checks import CheckFailed
-from autograder.codec import pack, unpack
+from autograder.codec import drawing_from, pack, unpack
 from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
-from autograder.runner import load_test, obstacle, run
+from autograder.runner import load_test, obstacle, run, source_text
 from autograder.student import LocalTransport, Student
 from autograder.untrusted.roster import read_roster
-from bert_run.config import Steps, check_numbers
+from bert_run.config import Seed, Steps, check_numbers
 from bert_run.errors import UserError, command
 
 CAPSTONE = find("25_capstone")
@@ -46,8 +46,11 @@ class Diff:
         if not exercise.solution.is_file():
             raise UserError(f"the solution of {exercise.name} is not here: ask whoever runs the "
                             "course")  # fmt: skip
-        yours, ours = (path.read_text(encoding="utf-8").splitlines()
-                       for path in (file, exercise.solution))  # fmt: skip
+        try:
+            yours, ours = (source_text(path.read_bytes()).splitlines()
+                           for path in (file, exercise.solution))  # fmt: skip
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise UserError(f"{file} is not UTF-8 ({error}): save it as UTF-8") from None
         ours = [line for line in ours if line.strip() not in ("# begin solution", "# end solution")]
         lines = unified_diff(yours, ours, "yours", "solution", lineterm="")
         print("\n".join(lines) or "the same, to the letter")
@@ -65,6 +68,9 @@ class Again:
     """its folder, such as 03_softmax"""
     check: Positional[str]
     """the name that the message has, or a part of it"""
+    seed: Seed = 0
+    """that of pytest's --seed, if it had one"""
+    __post_init__ = check_numbers
 
     def run(self) -> None:
         exercise = find(self.exercise.rstrip("/").rpartition("/")[2])
@@ -75,7 +81,8 @@ class Again:
             raise UserError(f"{exercise.name}: {reason.message}")
         transport = LocalTransport(exercise.starter)
         student = Student(exercise.starter, transport)
-        error = run(getattr(load_test(exercise), check.id), student)
+        with drawing_from(self.seed, variant=find_course().variant):
+            error = run(getattr(load_test(exercise), check.id), student, seed=self.seed)
         print(error or f"{check.id} passes")
         calls = student._log.candidates(error.out) if isinstance(error, CheckFailed) else []
         call = calls[-1] if calls else student._log.last
@@ -83,7 +90,7 @@ class Again:
         if not callable(function):
             return
         args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
-        if sys.stdin.isatty():
+        if not sys.stdin.closed and sys.stdin.isatty():  # exit() closes it
             print("\n`n` runs the next line, `p name` prints, `c` goes on to the end")
             pdb.Pdb().runcall(function, *args, **kwargs)
         else:
@@ -110,7 +117,7 @@ def print_call(function: Callable, args: tuple, kwargs: dict) -> None:
         print(f"\n{function.__name__} returns:")
         try:
             print(function(*args, **kwargs))
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             print(f"{type(raised).__name__}: {raised}")
 
 
@@ -129,8 +136,7 @@ class Capstone:
     steps: Steps = 2000
     """how long it trains"""
 
-    def __post_init__(self) -> None:
-        check_numbers(self)
+    __post_init__ = check_numbers
 
     def run(self) -> None:
         load_test(CAPSTONE).train_capstone(self.file, out=self.out, steps=self.steps)
@@ -160,7 +166,7 @@ class Gradescope:
         exercises = chosen(course, self.week, self.exercises)
         if exercises is None:
             raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
-        write_bundle(self.out, exercises)
+        write_bundle(self.out, exercises, seed=course.seed)
         print(f"{self.out}: {len(exercises)} exercises, to be uploaded as the autograder")
 
 
@@ -178,7 +184,7 @@ class Variants:
         course = find_course()
         if not (course.variants and course.seed):
             raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
-        people = read_roster(self.roster).people.values()
+        people = read_roster(self.roster, course).people.values()
         rows = table_of_defaults(course, ((person.id, person.name) for person in people))
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
 

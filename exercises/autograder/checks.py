@@ -70,11 +70,9 @@ def that(condition: bool, message: str, *, likely: str = "") -> None:
     passed()
 
 
-def same(
-    out: Any, expected: Any, *, of: str = "the result",
-    mistakes: Mistakes | Callable[[], Mistakes] | None = None, tolerance: float | None = None,
-    magnitude: float | None = None,
-) -> None:  # fmt: skip
+def same(out: Any, expected: Any, *, of: str = "the result",
+         mistakes: Mistakes | Callable[[], Mistakes] | None = None, tolerance: float | None = None,
+         magnitude: float | None = None) -> None:  # fmt: skip
     """`out` must be `expected`: of the same type, shape and type of number, with the same values
     apart from rounding. Lists, tuples and dicts are compared item by item.
 
@@ -108,9 +106,8 @@ def parts(out: Any, *names: str) -> tuple:
     return out
 
 
-def share(
-    count: int, total: int, expected: float, *, of: str, mistakes: dict[str, float] | None = None
-) -> None:
+def share(count: int, total: int, expected: float, *, of: str,
+          mistakes: dict[str, float] | None = None) -> None:  # fmt: skip
     """`count` of `total` must be an `expected` share, within what chance allows: a right answer
     fails once in ten million times. `mistakes` maps the name of a mistake to its share."""
 
@@ -273,11 +270,10 @@ def _varied(turn: int, leaf: Any) -> Any:
     return leaf.roll(turn, 0) if is_tensor(leaf) else np.roll(leaf, turn, 0)
 
 
-def not_slower(
-    function: Function, *args, loop: Callable[[], Any], times: float = 1.0,
-    than: str = "a plain loop",
-    likely: str = "a Python loop over single numbers: use whole arrays at once", **kwargs,
-) -> None:  # fmt: skip
+def not_slower(function: Function, *args, loop: Callable[[], Any], times: float = 1.0,
+               than: str = "a plain loop",
+               likely: str = "a Python loop over single numbers: use whole arrays at once",
+               **kwargs) -> None:  # fmt: skip
     """The function must take at most `times` as long as `loop`, which does the same in a slower way
     (`than` says which). Both are seconds of a processor, in one thread: other work on the machine
     does not count. What seems too slow is measured again, and the shortest times count."""
@@ -299,9 +295,8 @@ def not_slower(
          f"{than}: at most {times:g} times is allowed", likely=likely)  # fmt: skip
 
 
-def difference(
-    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None = None
-) -> str:
+def difference(out: Any, expected: Any, of: str, tolerance: float | None,
+               magnitude: float | None = None) -> str:  # fmt: skip
     """What differs, in words; nothing if nothing does."""
     if expected is None or type(expected) in (str, bool, np.bool_, bytes):
         kinds = {type(out), type(expected)}
@@ -335,9 +330,8 @@ def _difference_of_trees(out: Any, expected: Any, of: str, *within: float | None
     return ""
 
 
-def _difference_of_numbers(
-    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
-) -> str:
+def _difference_of_numbers(out: Any, expected: Any, of: str, tolerance: float | None,
+                           magnitude: float | None) -> str:  # fmt: skip
     """A number may come as Python's, as NumPy's, or as an array or tensor without axes."""
     number = out.item() if is_array(out) and not out.ndim else out
     if type(number) not in (int, float) and not isinstance(number, np.number):
@@ -349,9 +343,8 @@ def _difference_of_numbers(
     return "" if is_right else _told(of, expected, number)
 
 
-def _difference_of_arrays(
-    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
-) -> str:
+def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | None,
+                          magnitude: float | None) -> str:  # fmt: skip
     kinds = (type(expected),) if is_tensor(expected) else (np.ndarray, type(expected))
     if type(out) not in kinds:
         wanted = "a torch tensor" if is_tensor(expected) else "a NumPy array"
@@ -385,9 +378,8 @@ def _difference_of_arrays(
     return problem
 
 
-def _are_close(
-    out: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: float | None
-) -> np.ndarray:
+def _are_close(out: np.ndarray, expected: np.ndarray, tolerance: float,
+               magnitude: float | None) -> np.ndarray:  # fmt: skip
     """Which floats are right, as `same` says. Of an infinite number only the same one is right."""
     with np.errstate(all="ignore"):
         if (equal := (out == expected) | (np.isnan(out) & np.isnan(expected))).all():

@@ -167,9 +167,8 @@ def are_plain(tree: Any) -> bool:
     return type(tree) in (list, tuple) and PLAIN.issuperset(map(type, tree))
 
 
-def map_leaves(
-    make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
-) -> Any:
+def map_leaves(make: Callable[[Any], Any], tree: Any, *,
+               order: Callable[[Any], Iterable] = iter) -> Any:  # fmt: skip
     """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict.
     Plain lists, such as documents of many token ids, are copied as they are."""
     if type(tree) in (list, tuple):

@@ -55,6 +55,11 @@ class Week:
         return {exercise.name for exercise in self.exercises}
 
     @property
+    def items(self) -> list[str]:
+        """The names of all that has points."""
+        return [*(exercise.name for exercise in self.exercises), *dict(self.parts)]
+
+    @property
     def best(self) -> float:
         return sum(e.points for e in self.exercises) + sum(points for _, points in self.parts)
 
@@ -81,11 +86,11 @@ class Course:
         """The number of a student, by their id in the roster, under the secret seed; 0 for none."""
         return 1 + digest(student, self.seed) % MOST if self.variants else 0
 
-    def week(self, name: str) -> Week:
+    def week(self, name: str, place: str = "--week") -> Week:
         for week in self.weeks:
             if week.name in (name, name.lstrip("0")):
                 return week
-        raise UserError(f"--week {name}: {COURSE} has none of that name, only "
+        raise UserError(f"{place} {name}: {COURSE} has none of that name, only "
                         f"{', '.join(week.name for week in self.weeks)}")  # fmt: skip
 
 
@@ -148,7 +153,7 @@ OF_WEEK = {
 
 def read_course(path: Path) -> Course:
     try:
-        return parse_course(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parse_course(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
     except OSError as error:
@@ -164,9 +169,10 @@ def parse_course(content: dict[str, Any]) -> Course:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
     found = tuple(parse_week(name, content_of_week) for name, content_of_week in weeks.items())
     taken: dict[str, str] = {}
-    for name, week in ((exercise, own.name) for own in found for exercise in own.names):
+    for name, week in ((name, own.name) for own in found for name in own.items):
         if (other := taken.setdefault(name, week)) != week:
-            raise UserError(f"{name} is in week {other} and in week {week}: take it out of one")
+            way_out = "take it out of one" if find(name) else "give the part another name in one"
+            raise UserError(f"{name} is in week {other} and in week {week}: {way_out}")
     return Course(found, **{name: content[name] for name in FIELDS if name in content})
 
 

@@ -24,6 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--solutions and --submission name two things to grade: take one")
     if folder and not folder.is_dir():
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
+    for option in ("--report", "--gradescope"):
+        if (path := config.getoption(option)) and not path.parent.is_dir():
+            raise pytest.UsageError(f"{option} {path}: there is no folder {path.parent}: make it")
+    if config.getoption("dist", "no") != "no":
+        raise pytest.UsageError("grading needs one process: call pytest with -n 0")
     try:
         course = find_course()
         asked = chosen(course, config.getoption("--week"), config.getoption("--exercises"))
@@ -122,7 +127,8 @@ class Grading:
             pyfuncitem.outcome = replace(reason, id=pyfuncitem.name)
             return True
         check = next(check for check in checks_of(exercise) if check.id == pyfuncitem.name)
-        error = runner.run(pyfuncitem.obj, pyfuncitem.funcargs["student"])
+        seed = self.config.getoption("--seed")
+        error = runner.run(pyfuncitem.obj, pyfuncitem.funcargs["student"], seed=seed)
         pyfuncitem.outcome = runner.judge(check, error)
         if error:
             raise error
@@ -174,10 +180,9 @@ class Grading:
         lines, number = [], max(0, self.config.getoption("--hints"))
         for name, outcomes in self.outcomes.items():
             if number and any(o.outcome != runner.PASSED for o in outcomes):
+                shown = fitting_hints(find(name), outcomes)[:number]
                 lines += ["", f"hints for {name}:"]
-                lines += [f"  {title}: {' '.join(text.split())}"
-                          for title, text in fitting_hints(find(name), outcomes)[:number]
-                          ]  # fmt: skip
+                lines += [f"  {title}: {' '.join(text.split())}" for title, text in shown]
         return lines
 
 

@@ -35,9 +35,8 @@ from bert_run.files import write_atomically
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
-ANSWER = re.compile(
-    r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end solution\n", re.MULTILINE | re.DOTALL
-)
+ANSWER = re.compile(r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end solution\n",
+                    re.MULTILINE | re.DOTALL)  # fmt: skip
 ALWAYS = {*sys.stdlib_module_names, "jaxtyping", "typing_extensions"}  # may every file import
 BY_NAME = {"import_module", "__import__", "find_spec"}
 TOO_LARGE = "comparing this answer takes too long: is it larger than asked for?"
@@ -184,11 +183,9 @@ def those_that_count(passed: list[Check]) -> list[Check]:
     return [] if all(check.of_manners for check in counted) else counted
 
 
-def grade(
-    exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
-    variant: int = 0, seconds: float = math.inf, only: str = "",
-    tell: Callable[[Outcome], None] = lambda outcome: None,
-) -> list[Outcome]:  # fmt: skip
+def grade(exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
+          variant: int = 0, seconds: float = math.inf, only: str = "",
+          tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise, or `only` the one of this name, on a file, in this process or
     through `transport`.
 
@@ -215,8 +212,9 @@ def grade(
     return settled(exercise, outcomes)
 
 
-def run(test: Callable[[Student], None], student: Student) -> BaseException | None:
-    """What the test raises, or None, with how to try the failing call again in its message."""
+def run(test: Callable[[Student], None], student: Student, seed: int = 0) -> BaseException | None:
+    """What the test raises, or None, with how to try the failing call again in its message, which
+    has the `seed`: never a secret one."""
     log = student._log = CallLog()
     try:
         checks.passed = log.pass_check
@@ -225,20 +223,25 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
     except CheckFailed as error:
         calls = log.candidates(error.out)
         after = f"after {calls[-1]}\n" if len(set(map(str, calls))) == 1 else ""
-        return CheckFailed(f"{after}{error}\n  {to_try(test, calls)}", error.out)
+        return CheckFailed(f"{after}{error}\n  {to_try(test, calls, seed)}", error.out)
     except StudentError as error:
         if not error.to_do and log.last:
-            error.args = (f"{error}\n  {to_try(test, [log.last])}",)
+            error.args = (f"{error}\n  {to_try(test, [log.last], seed)}",)
         return error
     except Exception as error:
-        return error
+        answer, call = log.calls[-1] if log.calls else (error, None)
+        if answer is not None:
+            return error
+        told = f"{call} returned None: is a `return` missing?\n  {to_try(test, [call], seed)}"
+        return CheckFailed(told)
     return None
 
 
-def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
+def to_try(test: Callable[[Student], None], calls: list[Call], seed: int) -> str:
     """How the call that failed can be made again: as Python if it is short, else by a command."""
     exercise = Path(test.__code__.co_filename).parent.name
     command = f"python -m autograder again {exercise} {test.__name__.removeprefix('test_')}"
+    command += f" --seed {seed}" * bool(seed)
     code = calls[0].as_python() if len(calls) == 1 else ""
     return f"to try it: {code or command}"
 
@@ -287,15 +290,13 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
         if not (is_asked if counted is None else name in counted):
             continue
         hundredths = worth(exercise)
-        tests = [{"id": o.id, "points": hundredths[o.id] / 100, "outcome": o.outcome,
-                  "message": o.message}
+        tests = [{"id": o.id, "points": hundredths[o.id] / 100, **vars(o)}
                  for o in settled(exercise, outcomes.get(name, []))]  # fmt: skip
         exercises.append({
             "name": name,
             "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
             "max_score": sum(hundredths.values()) / 100,
-            "status": status([t["outcome"] for t in tests]), "tests": tests,
-        })  # fmt: skip
+            "status": status([t["outcome"] for t in tests]), "tests": tests})  # fmt: skip
     # Added in hundredths, so that no rounding creeps in.
     score, best = (sum(round(100 * exercise[key]) for exercise in exercises) / 100
                    for key in ("score", "max_score"))  # fmt: skip

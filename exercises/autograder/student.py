@@ -103,10 +103,8 @@ class Function:
     def __call__(self, *args, **kwargs) -> Any:
         return self._ask(args, kwargs)["value"]
 
-    def trace(
-        self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
-        fresh: bool = False, no_grad: bool = False, **kwargs,
-    ) -> Trace:  # fmt: skip
+    def trace(self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
+              fresh: bool = False, no_grad: bool = False, **kwargs) -> Trace:  # fmt: skip
         """Call it, and look at what else it did. `global_seed` seeds Python's, NumPy's and torch's
         global generators; with `frozen`, writing to an argument raises. `before` is a call (name,
         args, kwargs) that is made first: then arguments that are equal, of one call or both, are

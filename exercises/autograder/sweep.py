@@ -80,10 +80,8 @@ def long_axes(shape: tuple[int, ...], *, length: int = LONG) -> Iterable[tuple[i
         yield (*shape[:axis], length, *shape[axis + 1 :])
 
 
-def agrees(
-    function: Function, reference: Callable[..., Any], cases: Iterable[Case], *,
-    names: tuple[str, ...] = (),
-) -> None:  # fmt: skip
+def agrees(function: Function, reference: Callable[..., Any], cases: Iterable[Case], *,
+           names: tuple[str, ...] = ()) -> None:  # fmt: skip
     """The student's function must give what the reference gives, for every case, however the arrays
     lie in memory, and leave its arguments as they are. `names` are those of the results, if there
     are several. How they are compared: see `same`."""
@@ -111,9 +109,8 @@ def same(out: Any, expected: Any, *, of: str, magnitude: float = 0.0, given: Any
     checks.same(out, expected, of=of, tolerance=tolerance, magnitude=magnitude)
 
 
-def same_each(
-    out: np.ndarray, expected: np.ndarray, *, of: str, sizes: np.ndarray | None = None
-) -> None:  # fmt: skip
+def same_each(out: np.ndarray, expected: np.ndarray, *, of: str,
+              sizes: np.ndarray | None = None) -> None:  # fmt: skip
     """`out` must be `expected`, an array in which no number is 0, each in proportion to itself; or
     to `sizes`, for each number the sum of the sizes of what was added up in it."""
     checks.same(out * 0, expected * 0, of=f"{of} (its shape and type)")
@@ -223,11 +220,9 @@ def have_own_draws(one: np.ndarray, other: np.ndarray, *, of: str) -> None:
         for where, products, expected in ways:
             together = np.abs(np.fft.irfft(products.sum(0), size) - expected)
             shift = int(together[first:].argmax()) + first
-            checks.that(
-                together[shift] < 12 * deviation,
-                f"{of}: those {shift} places {where} go together more, or less, than by chance",
-                likely="draws are used twice: each is to be drawn by itself",
-            )
+            told = f"{of}: those {shift} places {where} go together more, or less, than by chance"
+            checks.that(together[shift] < 12 * deviation, told,
+                        likely="draws are used twice: each is to be drawn by itself")  # fmt: skip
 
 
 def _lines(table: np.ndarray, axis: int | None) -> np.ndarray:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from autograder.__main__ import Again
-from autograder.codec import Meta, Rng, TorchRng
+from autograder.codec import Meta, Rng, TorchRng, drawing_from
 from autograder.points import EXERCISES, Exercise, checks_of, find, hints_of
-from autograder.runner import FAILED, Outcome, grade
-from autograder.student import LONGEST, Call, spell
+from autograder.runner import FAILED, Outcome, grade, load_test, run
+from autograder.student import LONGEST, Call, LocalTransport, Student, spell
 from bert_run.errors import UserError
 
 SOFTMAX = find("03_softmax")
@@ -97,6 +97,52 @@ def test_the_command_stops_in_the_function_where_there_is_a_terminal(wrong, monk
                         stopped.append((function.__name__, args[0].shape, kwargs)))  # fmt: skip
     Again("03", "the backward uses its axis").run()
     assert stopped == [("softmax_backward", (4, 4), {"axis": 0})]
+
+
+def test_the_command_prints_an_exit_of_the_function(wrong, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    wrong.write_text("def softmax_forward(x, axis=-1):\n    exit(3)\n", encoding="utf-8")
+    Again("03_softmax", "huge_and_far_apart").run()
+    assert "softmax_forward returns:\nSystemExit: 3" in capsys.readouterr().out
+
+
+def test_the_command_draws_the_inputs_of_the_seed_that_the_message_names(
+    wrong, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    check = "test_the_backward_uses_its_axis"
+    with drawing_from(5):
+        tests, student = load_test(SOFTMAX), Student(wrong, LocalTransport(wrong))
+        message = str(run(getattr(tests, check), student, seed=5))
+        given = str(student._log.last.args[0][0, 0])
+    *words, seed = message.rpartition("again ")[2].split()
+    assert (words, seed) == (["03_softmax", check[5:], "--seed"], "5")
+    Again(*words[:2], seed=int(seed)).run()
+    assert given[:8] in capsys.readouterr().out
+    secret = grade(SOFTMAX, wrong, seed=5)
+    assert "--seed" not in " ".join(outcome.message for outcome in secret)
+
+
+def test_the_command_expects_the_defaults_of_the_students_number(tmp_path, capsys, monkeypatch):
+    layer_norm = find("04_layer_norm")
+    monkeypatch.setattr(Exercise, "starter", layer_norm.solution)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.chdir(tmp_path)
+    Again("04", "without_the_argument").run()
+    assert capsys.readouterr().out.endswith("passes\n")
+    (tmp_path / "course.toml").write_text("variant = 4711\n[week.1]\nexercises = ['04']\n")
+    Again("04", "without_the_argument").run()
+    assert "numbers differ" in capsys.readouterr().out
+
+
+def test_a_forgotten_return_is_named_by_every_check(tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_text("def softmax_forward(x, axis=-1):\n    x\n"
+                    "def softmax_backward(dout, probs, axis=-1):\n    dout\n")  # fmt: skip
+    told = [outcome.message for outcome in grade(SOFTMAX, path)]
+    assert not any("could not be compared" in message for message in told)
+    named = [message for message in told if "returned None: is a `return` missing?" in message]
+    assert named and all("\n  to try it: " in message for message in named)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,10 @@ def test_a_course__has_its_weeks_in_the_order_of_the_file(tmp_path):
     assert course.week("01") is first and course.week("11-12") is last
 
 
+def test_a_course__may_begin_with_a_byte_order_mark(tmp_path):
+    assert course_of(tmp_path, "\ufeffseed = 5\n" + WEEK).seed == 5
+
+
 def test_grading__takes_its_seed_and_variants_from_the_course(tmp_path):
     course = course_of(tmp_path, "seed = 5\n" + WEEK)
     settings = GradeSettings(submissions=(tmp_path,), out=tmp_path / "grades")
@@ -78,6 +82,10 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
         ("drop_lowest = 1", "drop_lowest is 1, and there are only 1 weeks"),
         ("seed = 'x'", "seed is 'x'"),
         ("[week.2]\nexercises = ['03']", "03_softmax is in week 1 and in week 2"),
+        (
+            "parts = {report = 20}\n[week.2]\nparts = {report = 20}",
+            "report is in week 1 and in week 2: give the part another name",
+        ),
         ("[week.2]\nexercises = ['30']", "week 2: exercises: '30' is no exercise"),
         ("[week.2]\nexercises = ['05-03']", "'05-03' is no exercise"),
         ("[week.2]\nexercises = '03'", "week 2: exercises is '03': write exercises = ["),
@@ -106,7 +114,7 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
     ],
 )
 def test_a_mistake_in_a_course__is_told_in_one_line(tmp_path, text, says):
-    first, second = (WEEK, text) if text.startswith("[week.") else (text + "\n", WEEK)
+    first, second = (WEEK, text) if text.startswith(("[week.", "parts")) else (text + "\n", WEEK)
     if text.startswith("[week]"):
         first, second = text, ""
     with pytest.raises(UserError) as caught:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import read_course
 from autograder.points import ROOT, find
 from autograder.untrusted.exports import write_bundle
 
@@ -32,7 +33,7 @@ def test_the_zip__has_both_scripts_and_no_solution(bundle):
         setup = archive.read("setup.sh").decode()
     assert not any("solution" in name or "bank" in name for name in names)
     assert {name.split("/")[2] for name in names if name.startswith("course/exercises/")} == {
-        "autograder", "03_softmax", "05_gelu"}  # fmt: skip
+        "autograder", "starters.json", "03_softmax", "05_gelu"}  # fmt: skip
     assert " torch " in setup and " jinja2" in setup and "jupyterlab" not in setup
     first = bundle.read_bytes()
     write_bundle(bundle, [SOFTMAX, GELU])
@@ -40,9 +41,10 @@ def test_the_zip__has_both_scripts_and_no_solution(bundle):
 
 
 @pytest.fixture
-def root(bundle, tmp_path) -> Path:
+def root(tmp_path) -> Path:
     """The folder of a container, with the zip unpacked, and neither bwrap nor unshare."""
-    root = tmp_path / "autograder"
+    bundle, root = tmp_path / "week.zip", tmp_path / "autograder"
+    write_bundle(bundle, [SOFTMAX, GELU], seed=77)
     for name in ("source", "submission", "results", "bin"):
         (root / name).mkdir(parents=True)
     with zipfile.ZipFile(bundle) as archive:
@@ -65,10 +67,12 @@ def test_run_autograder__gives_the_json_that_gradescope_documents(root):
     page = root / "source" / "course" / "exercises" / "autograder" / "runner.py"
     page.write_text(page.read_text("utf-8").replace(' points"', ' points of the zip"'), "utf-8")
     (root / "submission" / "gelu (1).py").write_bytes(GELU.solution.read_bytes())
+    (root / "submission" / "softmax.py").write_bytes(SOFTMAX.starter.read_bytes())
     done, results = graded(root, sys.executable)
     assert done.returncode == 0 and "warning: sandbox none" in done.stderr, done.stderr
     assert results["score"] == 2 and results["output"].startswith("2 of 5 points of the zip")
     assert "gelu (1).py is taken for gelu.py" in results["output"]
+    assert results["tests"][0]["output"] == "softmax.py is as it was handed out"
     for test in results["tests"]:
         assert test.keys() == {"name", "score", "max_score", "status", "output"}
         assert test["status"] in ("passed", "failed")
@@ -87,6 +91,13 @@ def test_the_command__asks_for_exercises_and_names_its_file(tmp_path):
     done = subprocess.run([*command, "05", "--out", tmp_path / "a.zip"], capture_output=True,
                           text=True, cwd=tmp_path, env=os.environ)  # fmt: skip
     assert done.returncode == 0 and (tmp_path / "a.zip").is_file(), done.stderr
+    weeks = "late_days = 3\nseed = 77\n[week.2]\nexercises = ['03-05']\n"
+    (tmp_path / "course.toml").write_text(weeks, "utf-8")
+    subprocess.run([*command, "05", "--out", tmp_path / "a.zip"], cwd=tmp_path, check=True)
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extract("course/course.toml", tmp_path)
+    course = read_course(tmp_path / "course" / "course.toml")
+    assert course.seed == 77 and course.week("1").items == ["05_gelu"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 2 and "error: which exercises?" in done.stderr
 

@@ -1,5 +1,6 @@
 """The copy that students get, the solutions released into it, and exercises of a class's own."""
 
+import shlex
 import subprocess
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from autograder import points
 from autograder.points import CATALOGUE, STARTERS, all_present, find, present, worth
 from autograder.runner import TO_DO, obstacle
+from autograder.untrusted.exports import files_of
 from bert_experiments.grader import handout
 from bert_experiments.grader.__main__ import hashes_of_starters
 from bert_run.errors import UserError
@@ -53,6 +55,29 @@ def test_solutions_of_a_week__are_released_in_a_commit(copy):
     assert len(log(copy)) == 2
 
 
+def git(folder, *arguments) -> str:
+    call = [*handout.GIT, "-C", str(folder), *arguments]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_release__commits_nothing_else_and_works_in_a_worktree(copy, tmp_path):
+    git(copy, "worktree", "add", "--quiet", tmp_path / "tree", "-b", "released")
+    (tmp_path / "tree" / "exam_draft.md").write_text("secret")
+    git(tmp_path / "tree", "add", "exam_draft.md")
+    handout.release(["06"], tmp_path / "tree")
+    assert log(tmp_path / "tree")[0] == "Solutions of 06_attention"
+    assert "exam_draft.md" not in git(tmp_path / "tree", "show", "--stat")
+    assert git(tmp_path / "tree", "status", "--porcelain") == "A  exam_draft.md\n"
+
+
+@pytest.mark.parametrize("target", ["handout", "release"])
+def test_make__takes_a_folder_with_a_blank_in_its_name(target, tmp_path):
+    call = ["make", "-n", "-o", ".venv/.installed", "-f", points.ROOT / "Makefile", target]
+    done = subprocess.run([*call, "OUT=../my copy", "WEEK=2"], cwd=tmp_path, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert "../my copy" in shlex.split(done.stdout)
+
+
 def test_the_weeks_of_a_course_go_before_those_of_the_plan(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "course.toml").write_text("[week.2]\nexercises = ['06', '01']\n", "utf-8")
@@ -78,6 +103,8 @@ def test_what_cannot_be_handed_out_or_released_is_told(tmp_path):
         handout.hand_out(tmp_path)
     with pytest.raises(UserError, match="is no copy of the course"):
         handout.release(["03"], tmp_path)
+    with pytest.raises(UserError, match="is no copy of the course"):
+        handout.release(["03"], points.ROOT)
     with pytest.raises(UserError, match="no exercise '99'"):
         handout.release(["99"], tmp_path)
     with pytest.raises(UserError, match="no week 40"):
@@ -118,6 +145,8 @@ def test_a_local_exercise__comes_on_top_of_the_hundred(local):
     assert after.pop("30_perplexity") == {"test_it": 300}
     assert after == before and sum(sum(tests.values()) for tests in before.values()) == 10_000
     assert find("30_perplexity").libraries == ("torch",) and present()[-1].is_local
+    packed = {path.name for path in files_of([find("30_perplexity")]) if path.parent == local}
+    assert packed == {"exercise.json", "perplexity.py", "test_perplexity.py"}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"points": 0}', '{"points": "3"}',

@@ -256,6 +256,9 @@ def test_it_runs_from_the_folder_of_the_exercise_too():
     [
         (["--solutions", "--submission", "."], "take one"),
         (["--submission", "nowhere"], "there is no such folder"),
+        (["--report", "nowhere/r.json"], "--report nowhere/r.json: there is no folder nowhere"),
+        (["--gradescope", "nowhere/r.json"], "there is no folder nowhere"),
+        (["-p", "xdist", "-n", "2"], "grading needs one process: call pytest with -n 0"),
     ],
 )
 def test_options_that_make_no_sense_are_told_in_a_line(options, says):
@@ -308,6 +311,13 @@ def test_diff_shows_the_solution_beside_ones_own_file_with_its_explanation(tmp_p
 def test_diff_of_a_file_of_no_exercise_is_told_in_a_line(tmp_path):
     done = diff(tmp_path / "other.py")
     assert done.returncode == 2 and "no exercise has a file 'other.py'" in done.stderr
+
+
+def test_diff_of_a_file_that_is_not_utf_8_is_told_in_a_line(tmp_path):
+    (tmp_path / SOFTMAX.file).write_bytes(b"x = '\xe9'\n")
+    done = diff(tmp_path / SOFTMAX.file)
+    assert done.returncode == 2 and done.stderr.startswith("error: ")
+    assert "save it as UTF-8" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_reader_that_has_gone_gets_no_complaint():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Week
+from autograder.course import Course, Week, parse_course
 from autograder.points import CATALOGUE
 from autograder.runner import is_untouched
 from autograder.untrusted.marks import days_late
@@ -23,7 +23,7 @@ s2,Zoé van der Berg,1003,
 @pytest.fixture
 def roster(tmp_path):
     (tmp_path / "people.csv").write_text(ROSTER, encoding="utf-8-sig")
-    return read_roster(tmp_path / "people.csv")
+    return read_roster(tmp_path / "people.csv", Course())
 
 
 @pytest.mark.parametrize(
@@ -76,22 +76,32 @@ def test_an_extension__is_of_every_week_or_of_one(roster):
 def test_a_mistake_in_a_roster__is_told_with_its_line(tmp_path, line, says):
     (tmp_path / "people.csv").write_text(ROSTER + line + "\n", encoding="utf-8")
     if says is None:
-        assert len(read_roster(tmp_path / "people.csv").people) == 3
+        assert len(read_roster(tmp_path / "people.csv", Course()).people) == 3
         return
     with pytest.raises(UserError) as caught:
-        read_roster(tmp_path / "people.csv")
+        read_roster(tmp_path / "people.csv", Course())
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_roster_without_ids_or_in_another_encoding__is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("name\nAnn\n")
     with pytest.raises(UserError, match="its first line has no id"):
-        read_roster(tmp_path / "a.csv")
+        read_roster(tmp_path / "a.csv", Course())
     (tmp_path / "b.csv").write_bytes("id\nZoé\n".encode("latin-1"))
     with pytest.raises(UserError, match="is not UTF-8; convert the text"):
-        read_roster(tmp_path / "b.csv")
+        read_roster(tmp_path / "b.csv", Course())
     with pytest.raises(FileNotFoundError):
-        read_roster(tmp_path / "none.csv")
+        read_roster(tmp_path / "none.csv", Course())
+
+
+def test_an_extension__is_of_a_week_that_the_course_has(tmp_path):
+    course = parse_course({"week": {"1": {"exercises": ["03"]}}})
+    path = tmp_path / "people.csv"
+    path.write_text("id,extension\ns1,01:2\n", encoding="utf-8")
+    assert read_roster(path, course).people["s1"].days("1") == 2
+    path.write_text("id,extension\ns1,9:2\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"people\.csv, line 2: the extension of week 9: course"):
+        read_roster(path, course)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +154,46 @@ def test_a_file_that_nobody_is_known_for__is_passed_over_with_the_reason(tmp_pat
     assert any("class/03_softmax.py: whose is it?" in line for line in passed_over)
 
 
+def test_the_number_of_an_exercise__is_nobodys_id(tmp_path):
+    (tmp_path / "people.csv").write_text("id,name\n01,Ann Smith\n04,Dora Lind\n")
+    roster = read_roster(tmp_path / "people.csv", Course())
+    for name in ("Smith_04_layer_norm.py", "Smith 04-layer norm.zip", "01_04_layer_norm.py",
+                 "04_03_softmax.py", "x04_layer_norm_01.py"):  # fmt: skip
+        put(tmp_path / "class" / name)
+    found, passed_over = gather([tmp_path / "class"], roster=roster)
+    assert {one.student: [*one.files] for one in found} == {
+        "01": ["04_layer_norm"], "04": ["03_softmax"]}  # fmt: skip
+    assert [line.split("/")[1][:5] for line in passed_over] == ["Smith", "Smith"]
+
+
+def test_every_file_of_an_exercise_that_is_not_read__is_named(tmp_path):
+    for name in ("softmax.py", "softmax (1).py", "old/softmax_final.py", "03_softmax/softmax.py"):
+        put(tmp_path / "class" / "ann" / name, name)
+    [one], _ = gather([tmp_path / "class"])
+    assert one.files == {"03_softmax": b"03_softmax/softmax.py"}
+    assert one.notes == ["softmax.py is there 4 times: graded is 03_softmax/softmax.py, and not "
+                         "softmax.py, softmax (1).py, old/softmax_final.py"]  # fmt: skip
+
+
+def test_a_submission_that_is_graded_alone__has_its_time_from_the_table_beside_it(
+    tmp_path, monkeypatch
+):
+    put(tmp_path / "class" / "s1" / "softmax.py")
+    put(tmp_path / "class" / "s2.py" / "softmax.py")
+    put(tmp_path / "class" / "submitted.csv", "name,time\ns1,2027-01-20 21:30Z\ns2,2027-01-01\n")
+    [one], _ = gather([tmp_path / "class" / "s1"])
+    assert one.handed["03_softmax"].time == time_of("2027-01-20 21:30Z", "")
+    monkeypatch.chdir(tmp_path / "class" / "s1")
+    [one], _ = gather([Path(".")])
+    assert one.handed["03_softmax"].time == time_of("2027-01-20 21:30Z", "")
+
+
+def test_where_nothing_is_graded__the_reason_is_told(tmp_path):
+    put(tmp_path / "class" / "s1_softmax.py")
+    with pytest.raises(UserError, match=r"s1_softmax\.py: whose is it\? Put it into a folder"):
+        gather([tmp_path / "class"])
+
+
 def test_single_files_of_one_student__are_one_submission_and_folders_of_one_name_are_two(tmp_path):
     names = ["leebo_7_1_softmax.py", "leebo_7_2_gelu.py", "leebo_8_3_gelu.py",
              "Bo Lee_5_assignsubmission_file_/gelu.py"]  # fmt: skip
@@ -166,6 +216,7 @@ def test_two_students_of_one_name__are_told_apart_by_a_roster_alone(tmp_path):
 @pytest.mark.parametrize(
     ("time", "days"),
     [("2027-01-17T23:59:00+00:00", 0), ("2027-01-17T23:59:01+00:00", 1),
+     ("2027-01-17T23:59:00.500+00:00", 0),
      ("2027-01-18 23:59:00 UTC", 1), ("2027-01-19T01:59:00+0100", 2), ("2027-01-01T00:00:00Z", 0)],
 )  # fmt: skip
 def test_days_late__are_begun_days_after_the_extension(time, days):

@@ -254,6 +254,17 @@ def test_a_term__goes_to_canvas_and_moodle_and_back_as_feedback(term, capsys):
     [row] = term.rows("moodle.csv")
     assert (row["Grade"], row["Feedback comments"]) == (
         "85.71", "12 of 14 points; report: clear · T")  # fmt: skip
+    comma = b"Identifier;Full name;Grade;Maximum Grade\nParticipant 7;Ada One;;100,00\n"
+    term.put("moodle.csv", comma)
+    term.call("--week", "6", "--moodle", "moodle.csv")
+    assert term.rows("moodle.csv")[0]["Grade"] == "85.71"
+    term.put("moodle.csv", comma.replace(b"100,00", b"many"))
+    with pytest.raises(SystemExit):
+        term.call("--week", "6", "--moodle", "moodle.csv")
+    assert "error: moodle.csv: 'many' is no highest mark" in capsys.readouterr().err
+    term.put("canvas.csv", CANVAS.replace("\n", "\n\n").encode() + b'"Six, Fay"\n')
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert [row["Student"] for row in term.rows("canvas.csv")][-2:] == ["Student, Test", "Six, Fay"]
     term.call("w1", "--week", "1", "--feedback")
     with zipfile.ZipFile(term.out / "feedback.zip") as archive:
         assert archive.namelist() == [
@@ -327,6 +338,106 @@ def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one
     assert term.weeks() == WEEKS
     assert {row["student"]: row["percent"] for row in term.rows()} == {
         name: row["percent"] for name, row in old.items()}  # fmt: skip
+
+
+def test_feedback__has_a_folder_of_its_own_for_each_student(term):
+    for name in ("ann.smith", "ann.jones"):
+        term.put(f"w1/{name}/softmax.py", answer("03"))
+    term.call("w1", "--week", "1", "--feedback")
+    with zipfile.ZipFile(term.out / "feedback.zip") as archive:
+        assert archive.namelist() == ["ann.jones/report.html", "ann.smith/report.html"]
+
+
+def test_a_corrected_time__counts_in_a_regrade_and_else_the_first_one(term):
+    term.put("w1/s02/softmax.py", answer("03"))
+    for time, options, points in (
+        ("2027-01-17T12:00Z", [], 3),
+        ("2027-01-19T12:00Z", [], 3),  # the same file, handed in again
+        ("2027-01-19T12:00Z", ["--regrade"], 2.7),  # one of two days is free
+        ("2027-01-17T12:00Z", [], 3),
+    ):
+        term.put("w1/submitted.csv", f"name,time\ns02,{time}\n".encode())
+        term.call("w1", "--week", "1", *options)
+        assert float(term.rows()[0]["week 1"]) == points, time
+    (term.folder / "w1" / "submitted.csv").unlink()
+    term.call("w1", "--week", "1", "--regrade")
+    assert float(term.rows()[0]["week 1"]) == 3
+
+
+def test_a_removal__is_listed_each_time(term):
+    for name in ("s01", "s02"):
+        term.put(f"w1/{name}/softmax.py", answer("03"))
+    for why in ("first", "second"):
+        term.call("w1", "--week", "1")
+        term.call("--remove", "s01", "--why", why)
+    listed = [row["why"].rpartition(" ")[2] for row in term.rows("changes.csv")
+              if row["what"] == "03_softmax"]  # fmt: skip
+    assert listed == ["first", "second"]
+
+
+def test_a_damaged_result__is_told_and_graded_again_from_the_submission(term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    path = term.out / "students" / "s01" / "03_softmax.json"
+    for text in ("", "[]", '{"file": 3}'):
+        path.write_text(text)
+        capsys.readouterr()
+        term.call("--week", "1")
+        assert f"warning: {path} is damaged" in capsys.readouterr().err
+        assert term.rows()[0]["03_softmax"] == "0"
+        term.call("w1", "--week", "1")
+        assert term.rows()[0]["03_softmax"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("changes.csv", "student,what\n", "its first line must be student,what,from,to,why"),
+        ("changes.csv", "", "its first line must be student,what,from,to,why"),
+        ("marks.json", '{"students": 3}', "is damaged"),
+        ("marks.json", '{"students": {"s01": 3}}', "is damaged (the marks of s01)"),
+        ("marks.json", '{"students": {"s01": {"term": 3}}}', "is damaged (the marks of s01)"),
+        ("students/s01/notes.json", '{"1": 3}', "is damaged"),
+    ],
+)
+def test_a_damaged_record__is_told_in_a_line(name, text, says, term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    term.put(f"grades/{name}", text.encode())
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        term.call("w1", "--week", "1")
+    *_, told = capsys.readouterr().err.splitlines()
+    assert told.startswith("error: ") and name in told and says in told
+
+
+def test_a_damaged_result_of_an_earlier_year__is_told_in_a_line(term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.put("old/students/x/03_softmax.json", b"{")
+    term.call("w1", "--week", "1", "--against", "old")
+    assert "warning: old/students/x/03_softmax.json is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[""], ["w1", "--week", ""], ["w1", "--roster", ""]])
+def test_an_empty_argument__is_refused(arguments, term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    with pytest.raises(SystemExit):
+        term.call(*arguments)
+    assert 'error: an argument is empty ("")' in capsys.readouterr().err
+    assert not term.out.exists()
+
+
+def test_points_by_hand_of_an_exercise_in_no_week__count_where_it_was_graded(term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.put("w1/s01/gelu.py", answer("05"))
+    term.put("course.toml", b"[week.1]\nexercises = ['03']\n")
+    term.call("w1", "--week", "1")
+    term.put("grades/adjust.csv", b"student,what,points\ns01,5,-1\n")
+    with pytest.raises(SystemExit):
+        term.call("w1", "--week", "1")
+    assert "adjust.csv, line 2: 05_gelu is in no week of course.toml" in capsys.readouterr().err
+    term.call("w1", "--exercises", "05")
+    assert term.rows()[0]["05_gelu"] == "1"
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def test_the_file_in_its_own_folder_is_the_one_and_others_are_told(tmp_path):
     write(tmp_path / "ann" / "deep" / "a" / "deeper" / PLACE, b"deeper")
     [one], _ = gather([tmp_path])
     assert one.files["03_softmax"] == ANSWER
-    assert "is there 2 times: graded is deep/deeper/03_softmax/softmax.py" in one.notes[0]
+    assert "is there 3 times: graded is deep/deeper/03_softmax/softmax.py, and" in one.notes[0]
 
 
 def test_links_of_a_folder_are_not_followed(tmp_path):

@@ -190,10 +190,8 @@ class CellTransport:
             raise BadMessage("something was sent that nobody had asked for")
 
 
-def exchange(
-    line: socket.socket, message: bytes, *, until: float,
-    expired: Callable[[], bool] = lambda: False,
-) -> bytes:  # fmt: skip
+def exchange(line: socket.socket, message: bytes, *, until: float,
+             expired: Callable[[], bool] = lambda: False) -> bytes:  # fmt: skip
     """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or once
     `expired` says so, `EOFError` if the other side is gone, `BadMessage` for too long an answer."""
     left = memoryview(len(message).to_bytes(8, "big") + message)

@@ -6,17 +6,16 @@ import re
 import secrets
 import zipfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.course import Week, tomllib
-from autograder.points import ROOT, Exercise
+from autograder.course import COURSE, Week, tomllib
+from autograder.points import ROOT, STARTERS, Exercise
 from autograder.untrusted import gradebook
 from autograder.untrusted import roster as rosters
 from autograder.untrusted.gradebook import Graded
-from autograder.untrusted.marks import Mark, WeekMark
-from autograder.untrusted.submissions import name_of
+from autograder.untrusted.marks import POINTS, Mark, WeekMark
+from bert_run.config import as_typed
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically
 
@@ -28,9 +27,8 @@ KEY, ANONYMOUS = ".key", "anonymous"
 Table = list[list[str]]
 
 
-def write_canvas(
-    source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
-) -> None:
+def write_canvas(source: Path, target: Path, graded: list[Graded], week: Week,
+                 roster: rosters.Roster | None) -> None:  # fmt: skip
     """Fill in the week's column of a gradebook that Canvas has exported. Columns of other
     assignments are left out, so that importing the file cannot change them."""
     table = [row for _, row in rosters.read_cells(source)] or [[]]
@@ -46,9 +44,8 @@ def write_canvas(
     rosters.save_table(target, [[row[i] for i in kept] for row in table])
 
 
-def write_moodle(
-    source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
-) -> None:
+def write_moodle(source: Path, target: Path, graded: list[Graded], week: Week,
+                 roster: rosters.Roster | None) -> None:  # fmt: skip
     """Fill in the grades and comments of a grading worksheet that Moodle has handed out."""
     table = [row for _, row in rosters.read_cells(source)] or [[]]
     header = table[0]
@@ -61,10 +58,8 @@ def write_moodle(
     rosters.save_table(target, table)
 
 
-def fill_in(
-    table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
-    roster: rosters.Roster | None, source: Path,
-) -> None:  # fmt: skip
+def fill_in(table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
+            roster: rosters.Roster | None, source: Path) -> None:  # fmt: skip
     """Write the week's points, and comments if there is a second column, into the rows of students
     whom we know; in proportion where the first of `possible` is another number."""
     own = {one.student: one for one in graded}
@@ -73,15 +68,16 @@ def fill_in(
     if not totals:
         raise UserError(f"week {week.name} has no marks yet: grade it first")
     highest = best = totals[graded[0].student].best
-    with suppress(IndexError, ValueError):
-        highest = float(possible[0]) or best
-    known = roster or rosters.Roster(
-        [rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own]
-    )
+    if text := "".join(possible[:1]).strip():
+        number = as_typed(text.replace(",", "."), float)
+        if not POINTS.admits(number) or number < 0:
+            raise UserError(f"{source.name}: {text!r} is no highest mark: write a number there")
+        highest = number or best
+    known = roster or rosters.Roster([rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:]))
+                                      for name in own])  # fmt: skip
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
     unknown, absent = [], set(own)
     for row in table[1:]:
-        row += [""] * (len(table[0]) - len(row))
         student = known.exactly(*[row[i] for i in naming])
         if student in own:
             absent.discard(student)
@@ -103,11 +99,10 @@ def fill_in(
 
 def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
     """A week's mark for its student: what there is, what is off, and the comments."""
-    names = week.names | dict(week.parts).keys()
     lines = [f"{total.points:g} of {total.best:g} points"]
     if total.days:
         lines.append(f"{total.days} days late, {total.free} of them free")
-    for mark in (mark for mark in items if mark.what in names):
+    for mark in (mark for mark in items if mark.what in week.items):
         if mark.cut:
             lines.append(f"{mark.what}: {mark.cut:g} off for being late")
         lines += [f"{mark.what}: {comment}" for comment in mark.comments]
@@ -116,25 +111,24 @@ def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
 
 def write_feedback(out: Path, graded: list[Graded], exercises: list[Exercise]) -> None:
     """A zip with the page of each student who handed in one of the exercises, under the name by
-    which Canvas or Moodle know the submission, else in a folder of the name that was handed in."""
+    which Canvas or Moodle know the submission, else in a folder of the student's name."""
     pages = []
     for one in graded:
         names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
         if names:
             last = max(names, key=lambda name: (rosters.read_label(name).attempt, name))
             page = out / "students" / one.student / "report.html"
-            pages.append((feedback_name(last), page.read_bytes()))
+            pages.append((feedback_name(last, one.student), page.read_bytes()))
     write_zip(out / "feedback.zip", pages)
 
 
-def feedback_name(name: str) -> str:
+def feedback_name(name: str, student: str) -> str:
     label = rosters.read_label(name)
     if label.kind == "Canvas":
-        late = "LATE_" * label.late
-        return f"{label.who}_{late}{label.user}_{label.attempt[0]}_report.html"
+        return f"{label.who}_{'LATE_' * label.late}{label.user}_{label.attempt[0]}_report.html"
     if label.kind == "Moodle":
         return f"{label.who}_{label.user}_assignsubmission_file_/report.html"
-    return f"{name_of(Path(name))}/report.html"
+    return f"{student}/report.html"
 
 
 def write_zip(path: Path, files: Iterable[tuple[str, str | bytes]], mode: int = 0) -> None:
@@ -178,9 +172,9 @@ def write_anonymous(out: Path, graded: list[Graded]) -> None:
 UNUSED = {"datasets", "jupyterlab"}  # libraries of the course that grading does not need
 
 
-def write_bundle(path: Path, exercises: list[Exercise]) -> None:
+def write_bundle(path: Path, exercises: list[Exercise], *, seed: int = 0) -> None:
     """For Gradescope: a zip with `setup.sh`, `run_autograder` and what they need of the course,
-    without solutions."""
+    without solutions. All checks draw their inputs from `seed`, if it is not 0."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     libraries = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
     values = {"libraries": " ".join(name for name in libraries if name not in UNUSED),
@@ -189,6 +183,8 @@ def write_bundle(path: Path, exercises: list[Exercise]) -> None:
              for name in ("setup.sh", "run_autograder")}  # fmt: skip
     files |= {f"course/{file.relative_to(ROOT).as_posix()}": file.read_bytes()
               for file in files_of(exercises)}  # fmt: skip
+    if seed:
+        files[f"course/{COURSE}"] = f"seed = {seed}\nweek.1.exercises = ['{values['exercises']}']\n"
     write_zip(path, files.items(), mode=0o100755)  # the two scripts are run
 
 
@@ -197,9 +193,10 @@ def files_of(exercises: list[Exercise]) -> list[Path]:
     folders = [*ROOT.glob("[0-9][0-9]_*/bert_*"), ROOT / "exercises" / "autograder"]
     if any(exercise.name == "25_capstone" for exercise in exercises):
         folders.append(ROOT / "experiments" / "bert_experiments")
-    found = [ROOT / "constraints.txt"]
+    found = [ROOT / "constraints.txt", STARTERS]
     for exercise in exercises:
-        found += [exercise.folder / "README.md", exercise.starter, exercise.test]
+        places = (exercise.folder / name for name in ("README.md", "exercise.json"))
+        found += [exercise.starter, exercise.test, *(path for path in places if path.is_file())]
     found += [path for folder in folders for path in folder.rglob("*")
               if path.is_file() and "__pycache__" not in path.parts]  # fmt: skip
     return sorted(found)

@@ -56,7 +56,7 @@ class GradeSettings:
     moodle: Annotated[Path | None, arg(metavar="CSV")] = None
     """a grading worksheet of Moodle; the marks of --week go to DIR/moodle.csv"""
     feedback: bool = False
-    """also write DIR/feedback.zip, each student's page under the name that was handed in"""
+    """also write DIR/feedback.zip, each student's page as Canvas or Moodle take it back"""
     anonymous: bool = False
     """also write DIR/anonymous: pages and files under pseudonyms, to be read blind"""
     remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
@@ -109,13 +109,15 @@ def main() -> None:
         print(f"{term.out} has {term.weeks} weeks and a secret seed: fill in late days, and check "
               "the dates and their time zone")  # fmt: skip
         return
+    if "" in sys.argv[1:]:
+        raise UserError('an argument is empty (""): is a variable unset? Name a folder or a zip')
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
     course, out = find_course(), settings.out
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or out / ROSTER
-    roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
+    roster = read_roster(roster_file, course) if settings.roster or roster_file.is_file() else None
     submissions, unread = gather(list(settings.submissions), but=out, roster=roster)
     if course.variants and not course.seed:
         raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
@@ -183,10 +185,11 @@ def run(call: Call, folder: Path) -> None:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
     names = {one.student.casefold(): one.student for one in graded}
     names |= exports.pseudonyms(out, graded)
-    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
+    counted = {*state.get("counted", ()), *(exercise.name for exercise in call.scope or ())}
+    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names, counted)
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
-    counted = mark_all(call, graded, set(state.get("counted", ())), adjusted)
+    counted = mark_all(call, graded, counted, adjusted)
     mark_likeness(graded, settings.against)
     for one in graded:
         gradebook.save_reports(call.place(one.student), one)
@@ -245,30 +248,34 @@ def student_of(call: Call, one: Graded, submission: Submission | None) -> Graded
     for exercise in present():
         if work := gradebook.saved_work(call.saved_as(one.student, exercise.name)):
             one.works[exercise.name] = work
-    path, notes = folder / NOTES, {}  # for each week the last time
-    if path.exists():
-        notes = read_record(path, way_out="remove it, and its notes")
+    path = folder / NOTES  # for each week the last time
+    notes = read_record(path, way_out="remove it, and its notes") if path.exists() else {}
+    if {*map(type, notes.values())} - {list}:
+        raise UserError(f"{path} is damaged (no lists): remove it, and its notes")
     if submission:
         for exercise in call.asked:
             if exercise.name in submission.files:
-                take_file(one, exercise, submission)
+                take_file(one, exercise, submission, is_regraded=call.settings.regrade)
         for note in submission.notes:
             print(f"{one.student}: {note}", file=sys.stderr)
         notes[call.settings.week or ""] = submission.notes
         write_report(path, notes)
-    one.notes = [f"week {week}: {note}" if week else note
+    one.notes = [f"week {week}: {note}" if week else str(note)
                  for week, listed in notes.items() for note in listed]  # fmt: skip
     return one
 
 
-def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
+def take_file(one: Graded, exercise: Exercise, submission: Submission, *,
+              is_regraded: bool) -> None:  # fmt: skip
     """Put a file that was handed in into the place of the one that was there, unless it is older:
-    by the times if they are known, else because it was replaced once."""
+    by the times if they are known, else because it was replaced once. The same file was handed in
+    when it came first; where it `is_regraded`, when submitted.csv says now."""
     name = exercise.name
     new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
-    if old and old.file == new.file:  # it was handed in when it came first
+    if old and old.file == new.file:
         before, now = old.handed.time, new.handed.time
-        new = replace(old, handed=new.handed) if now and not (before and before <= now) else old
+        is_first = not before or is_regraded or (now and now < before)
+        new = replace(old, handed=new.handed) if now and is_first else old
     elif old and is_untouched(exercise, new.file):
         return
     elif old:
@@ -318,15 +325,12 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
         jobs += [waiting] * bool(waiting)
     works = {one.student: one.works for one in graded}
     missing = sum(map(len, jobs))
-    with (
-        progress_bar(missing, "grading", unit=" files") as bar,
-        open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times,
-    ):
+    with (progress_bar(missing, "grading", unit=" files") as bar,
+          open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times):  # fmt: skip
         rows = csv.writer(times, lineterminator="\n")
-        for job, done in grade_all(
-            jobs, sandbox, folder, processes=settings.jobs or os.cpu_count() or 1,
-            timeout=settings.timeout, seed=call.course.seed,
-        ):  # fmt: skip
+        processes = settings.jobs or os.cpu_count() or 1
+        for job, done in grade_all(jobs, sandbox, folder, processes=processes,
+                                   timeout=settings.timeout, seed=call.course.seed):  # fmt: skip
             if not done.sound:
                 bar.write(f"{job.student}, {job.exercise.name}: {done.outcomes[0].message}; call "
                           "again to grade it", file=sys.stderr)  # fmt: skip
@@ -348,19 +352,16 @@ def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> Non
         works[name] = gradebook.saved_work(path) or replace(works[name], done=done)
 
 
-def mark_all(
-    call: Call, graded: list[Graded], names: set[str], adjusted: marks.Adjustments
-) -> list[str]:
-    """Mark what earlier calls have asked for, `names`, and what this one does; without a --week
-    these are the weeks of which anything has been handed in. Also counted, in this call alone, are
-    the weeks that have points by hand, and of each week all exercises. The names that stay."""
+def mark_all(call: Call, graded: list[Graded], names: set[str],
+             adjusted: marks.Adjustments) -> list[str]:  # fmt: skip
+    """Mark what this call and earlier ones have asked for, `names`; where this one names nothing,
+    also the weeks of which anything has been handed in. Also counted, in this call alone, are the
+    weeks that have points by hand, and of each week all exercises. The names that stay."""
     weeks = call.course.weeks
-    if call.scope is not None:
-        names |= {exercise.name for exercise in call.scope}
-    elif weeks:
+    if call.scope is None and weeks:
         begun = {name for one in graded for name in one.handed}
         names |= {name for week in weeks if begun & week.names for name in week.names}
-    elif call.submissions or not names:
+    elif call.scope is None and (call.submissions or not names):
         names |= {exercise.name for exercise in present()}
     by_hand = {what for _, what in adjusted}
     weeks = [week for week in weeks if names & week.names or by_hand & dict(week.parts).keys()]
@@ -378,7 +379,11 @@ def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:
     for exercise in present():
         prints = {one.student: one.works[exercise.name].done.fingerprint
                   for one in graded if exercise.name in one.works}  # fmt: skip
-        found = likeness.marks(exercise, prints, likeness.earlier_prints(against, exercise))
+        file = f"students/*/{exercise.name}.json"
+        earlier = {f"{path.parent.name} of {folder.name}": work.done.fingerprint
+                   for folder in against for path in sorted(folder.glob(file))
+                   if (work := gradebook.saved_work(path))}  # fmt: skip
+        found = likeness.marks(exercise, prints, earlier)
         for one in graded:
             if one.student in found:
                 one.likeness.append(found[one.student])

@@ -21,7 +21,7 @@ from autograder.course import Course
 from autograder.points import ROOT, Exercise, find, hints_of
 from autograder.untrusted.grading_process import Done
 from autograder.untrusted.marks import Marks
-from autograder.untrusted.roster import Person, harmless, save_table
+from autograder.untrusted.roster import Person, harmless, save_table, warn
 from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
 from bert_run.files import sha256, write_atomically
@@ -102,12 +102,11 @@ def save_work(path: Path, work: Work) -> None:
         "exercise": path.stem, "fingerprint": work.done.fingerprint, "tests": tests,
         "key": work.key, "name": work.handed.name, "time": time.isoformat() if time else "",
         "late": work.handed.late, "replaced": list(work.replaced),
-        "file": work.file.decode("utf-8", "surrogateescape"),
-    })  # fmt: skip
+        "file": work.file.decode("utf-8", "surrogateescape")})  # fmt: skip
 
 
 def saved_work(path: Path) -> Work | None:
-    """What an earlier call has found."""
+    """What an earlier call has found; None if there is nothing, or nothing that can be read."""
     try:
         saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         outcomes = [runner.Outcome(t["id"], t["outcome"], t["message"]) for t in saved["tests"]]
@@ -117,6 +116,8 @@ def saved_work(path: Path) -> Work | None:
                     Done(outcomes, saved["fingerprint"], 0.0), saved["key"],
                     tuple(saved["replaced"]))  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        if path.exists():
+            warn(f"{path} is damaged, and counts as not graded: hand its file to bert-grade again")
         return None
 
 
@@ -163,22 +164,19 @@ LIKELY = re.compile(r"^  likely mistake: (.*)$", re.MULTILINE)  # a student's li
 MOST_MISTAKES = 30
 
 
-def save_summary(
-    path: Path, graded: list[Graded], course: Course, *, sandbox: str, unread: list[str]
-) -> None:  # fmt: skip
+def save_summary(path: Path, graded: list[Graded], course: Course, *, sandbox: str,
+                 unread: list[str]) -> None:  # fmt: skip
     reports = [one.report for one in graded]
     points = [one.marks.points for one in graded]
     best = graded[0].marks.best or 1
     rows = [{"student": one.student, "name": one.person.name if one.person else "",
              "marks": one.marks, "notes": one.notes, "share": 100 * one.marks.points / best,
              "link": f"students/{quote(one.student)}/report.html"} for one in graded]  # fmt: skip
-    write(
-        path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
-        sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
-        bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
-        mistakes=mistakes(reports, course),
-        alike=[(one.student, one.likeness) for one in graded if one.likeness],
-    )  # fmt: skip
+    write(path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
+          sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
+          bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
+          mistakes=mistakes(reports, course),
+          alike=[(one.student, one.likeness) for one in graded if one.likeness])  # fmt: skip
 
 
 def write(path: Path, template: str, **values: Any) -> None:

@@ -57,10 +57,8 @@ class Done:
     sound: bool = True
 
 
-def grade_all(
-    jobs: list[list[Job]], sandbox: Sandbox, folder: Path, *, processes: int, timeout: float,
-    seed: int = 0,
-) -> Iterator[tuple[Job, Done]]:  # fmt: skip
+def grade_all(jobs: list[list[Job]], sandbox: Sandbox, folder: Path, *, processes: int,
+              timeout: float, seed: int = 0) -> Iterator[tuple[Job, Done]]:  # fmt: skip
     """Grade each student's jobs one after another, several students at a time."""
     processes = min(processes, len(jobs))
     graders = [Grader([job for group in jobs[number::processes] for job in group],
@@ -116,9 +114,8 @@ class Grader:
         self.process.join()
 
 
-def serve(
-    pipe: Connection, jobs: list[Job], sandbox: Sandbox, folder: Path, timeout: float, seed: int
-) -> None:
+def serve(pipe: Connection, jobs: list[Job], sandbox: Sandbox, folder: Path, timeout: float,
+          seed: int) -> None:  # fmt: skip
     """The process itself: sends what became of each job, until the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
     limit_memory(LIMITS["memory"])

@@ -7,9 +7,7 @@ operands of + and *. Functions of a line or two are not compared: honest ones me
 
 import ast
 import hashlib
-import json
 from collections import defaultdict
-from pathlib import Path
 
 from autograder.points import Exercise
 from autograder.runner import source_text
@@ -97,9 +95,8 @@ def is_text(line: ast.stmt) -> bool:
             and isinstance(line.value.value, str))  # fmt: skip
 
 
-def marks(
-    exercise: Exercise, prints: dict[str, str], earlier: dict[str, str] | None = None
-) -> dict[str, str]:
+def marks(exercise: Exercise, prints: dict[str, str],
+          earlier: dict[str, str] | None = None) -> dict[str, str]:  # fmt: skip
     """For each student with a function that equals the solution's or another's: a line that says
     which, and whose. `prints` has the fingerprint of each student's file, `earlier` those of other
     years by a name to be shown. What equals the starter is not looked at."""
@@ -120,14 +117,4 @@ def marks(
         if shared:
             lines = [f"{' and '.join(names)} as in {who}" for who, names in shared.items()]
             found[student] = f"{exercise.file}: {'; '.join(lines)}"
-    return found
-
-
-def earlier_prints(folders: tuple[Path, ...], exercise: Exercise) -> dict[str, str]:
-    """The fingerprints that earlier gradings have left in their folders."""
-    found = {}
-    for folder in folders:
-        for path in sorted(folder.glob(f"students/*/{exercise.name}.json")):
-            saved = json.loads(path.read_text(encoding="utf-8"))
-            found[f"{path.parent.name} of {folder.name}"] = str(saved.get("fingerprint", ""))
     return found

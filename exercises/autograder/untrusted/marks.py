@@ -10,13 +10,14 @@ from typing import Any
 from autograder.course import Course, Week
 from autograder.points import find
 from autograder.runner import Report, write_report
-from autograder.untrusted.roster import Person, harmless, read_table, save_table
+from autograder.untrusted.roster import Person, harmless, read_cells, read_table, save_table
 from autograder.untrusted.submissions import Handed
 from bert_run.config import Real, as_typed
 from bert_run.errors import UserError
 from bert_run.files import read_record
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
+HEAD = ["student", "what", "from", "to", "why"]  # of changes.csv
 TERM = "term"
 POINTS = Real(at_least=-1e6, at_most=1e6)  # by hand
 
@@ -71,14 +72,11 @@ class Marks:
 Adjustments = dict[tuple[str, str], list[tuple[float, str]]]  # of a student, and of what
 
 
-def marks_of(
-    student: str, report: Report, handed: dict[str, Handed], *, course: Course, weeks: list[Week],
-    person: Person | None, adjustments: Adjustments,
-) -> Marks:  # fmt: skip
+def marks_of(student: str, report: Report, handed: dict[str, Handed], *, weeks: list[Week],
+             course: Course, person: Person | None, adjustments: Adjustments) -> Marks:  # fmt: skip
     """The marks for the exercises of a report; `weeks` are those that count so far."""
     marks = Marks()
-    own = {exercise["name"]: (exercise["score"], exercise["max_score"])
-           for exercise in report["exercises"]}  # fmt: skip
+    own = {e["name"]: (e["score"], e["max_score"]) for e in report["exercises"]}
 
     def mark(what: str, raw: float, best: float, days: int = 0, over: int = 0) -> Mark:
         found = adjustments.get((student, what), [])
@@ -89,15 +87,12 @@ def marks_of(
 
     left = course.late_days
     for week in weeks:
-        late = {exercise.name: days_late(week, handed.get(exercise.name), person)
-                for exercise in week.exercises}  # fmt: skip
+        late = {e.name: days_late(week, handed.get(e.name), person) for e in week.exercises}
         days = max(late.values(), default=0)
         free = min(days, left)
         left -= free
-        of_week = Marks(
-            [mark(name, *own[name], late[name], max(0, late[name] - free)) for name in late]
-            + [mark(part, 0.0, best) for part, best in week.parts]
-        )
+        items = [mark(name, *own[name], late[name], max(0, late[name] - free)) for name in late]
+        of_week = Marks(items + [mark(part, 0.0, best) for part, best in week.parts])
         marks.items += of_week.items
         weight = of_week.best if week.weight is None else week.weight
         marks.weeks.append(WeekMark(week.name, of_week.points, of_week.best, weight, days, free))
@@ -114,7 +109,7 @@ def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
     if handed is None or week.due is None:
         return 0
     if handed.time:
-        over = handed.time - week.due - timedelta(days=extension)
+        over = handed.time.replace(microsecond=0) - week.due - timedelta(days=extension)
         return max(0, math.ceil(over / timedelta(days=1)))
     return int(handed.late and not extension)
 
@@ -131,8 +126,10 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
     marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
 
 
-def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Adjustments:
-    """The points of `adjust.csv`; `names` maps a name in small letters to the student."""
+def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
+                     counted: set[str]) -> Adjustments:  # fmt: skip
+    """The points of `adjust.csv`; `names` maps a name in small letters to the student. `counted`
+    are the exercises that count, also if the course has them in no week."""
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
     rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []
@@ -146,6 +143,8 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Ad
             raise UserError(f"{place}: {what!r} is neither one exercise nor a part of course.toml, "
                             f"which has {', '.join(parts) or 'none'}")  # fmt: skip
         what = what if what in parts else exercise.name
+        if course.weeks and what not in counted.union(*(week.items for week in course.weeks)):
+            raise UserError(f"{place}: {what} is in no week of course.toml: add it to one")
         points = as_typed(row["points"], float)
         if not POINTS.admits(points):
             raise UserError(f"{place}: {row['points']!r} is no number of points: write 2 or -0.5")
@@ -164,8 +163,13 @@ CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut
 
 
 def read_state(out: Path) -> dict[str, Any]:
+    path, fields = out / STATE, {"students": dict, "counted": list, "sandbox": str, "lines": int}
     way_out = "put it back from a backup, or remove it: then this call lists no changes"
-    return read_record(out / STATE, way_out=way_out) if (out / STATE).exists() else {}
+    state = read_record(path, optional=fields, way_out=way_out) if path.exists() else {}
+    for name, own in (state.get("students") or {}).items():
+        if not isinstance(own, dict) or {*map(type, own.values())} - {dict}:
+            raise UserError(f"{path} is damaged (the marks of {name}): {way_out}")
+    return state
 
 
 def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -184,10 +188,13 @@ def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[st
 
 def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
     """Add to changes.csv what differs from marks.json, and write `state` there."""
-    path, rows = out / CHANGES, []
-    lines = [line for _, line in read_table(path, ["student"])] if path.is_file() else []
-    listed = {(line["student"], line["what"]): (line["from"], line["to"]) for line in lines}
-    for student, old in sorted(read_state(out).get("students", {}).items()):
+    before, path, rows = read_state(out), out / CHANGES, []
+    table = [cells for _, cells in read_cells(path)] if path.is_file() else [HEAD]
+    if table[:1] != [HEAD]:
+        raise UserError(f"{path}: its first line must be {','.join(HEAD)}: correct it")
+    # By a call that was ended before it wrote marks.json, which counts the lines.
+    listed = {tuple(line[:2]): tuple(line[2:4]) for line in table[before.get("lines", 1) :]}
+    for student, old in sorted(before.get("students", {}).items()):
         new, shown = state["students"].get(student, {}), harmless(student)
         for what, was in old.items():
             now = new.get(what)
@@ -197,9 +204,8 @@ def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
             if change[0] != change[1] and listed.get((shown, what)) != change:
                 rows.append([shown, what, *change, harmless(reason(was, now, why))])
     if rows or not path.is_file():
-        head = ["student", "what", "from", "to", "why"]
-        save_table(path, [head, *(line.values() for line in lines), *rows])
-    write_report(out / STATE, state)
+        save_table(path, table + rows)
+    write_report(out / STATE, {**state, "lines": len(table + rows)})
 
 
 def reason(was: dict[str, Any], now: dict[str, Any] | None, why: str) -> str:

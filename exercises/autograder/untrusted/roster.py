@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from autograder.course import Course
 from bert_run.config import Real, as_typed
 from bert_run.errors import UserError
 from bert_run.files import text_lines, write_atomically
@@ -113,7 +114,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", plain))
 
 
-def read_roster(path: Path) -> Roster:
+def read_roster(path: Path, course: Course) -> Roster:
     people: dict[str, Person] = {}
     owners: dict[tuple[str, ...], str] = {}
     for place, row in read_table(path, ["id"]):
@@ -128,15 +129,17 @@ def read_roster(path: Path) -> Roster:
             if owners.setdefault(tokens(text), own) != own:
                 raise UserError(f"{place}: {text!r} stands for {own} and for "
                                 f"{owners[tokens(text)]}: each needs a key of its own")  # fmt: skip
-        people[own.casefold()] = Person(own, name, keys, extension_of(extension, place))
+        people[own.casefold()] = Person(own, name, keys, extension_of(extension, place, course))
     return Roster(list(people.values()))
 
 
-def extension_of(text: str, place: str) -> dict[str, float]:
-    """`2`, or `3:2` for two days in week 3."""
+def extension_of(text: str, place: str, course: Course) -> dict[str, float]:
+    """`2`, or `3:2` for two days in week 3, which the course must have if it has weeks."""
     found = {}
     for part in text.replace(";", " ").split():
         week, _, days = part.rpartition(":")
+        if week and course.weeks:
+            week = course.week(week, f"{place}: the extension of week").name
         found[week] = as_typed(days, float)
         if not DAYS.admits(found[week]):
             raise UserError(f"{place}: the extension {text!r} is no number of days: write 2, or "
@@ -146,7 +149,7 @@ def extension_of(text: str, place: str) -> dict[str, float]:
 
 def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]:
     """The rows of a CSV file, each with its place, by the names in its first line."""
-    table = [(line, cells) for line, cells in read_cells(path) if any(cells)]
+    table = read_cells(path)
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
         raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
@@ -162,14 +165,15 @@ def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]
 
 
 def read_cells(path: Path) -> list[tuple[int, list[str]]]:
-    """The lines of a CSV file, as spreadsheets write it: with or without a byte order mark, and
-    with ; where the comma stands in numbers."""
+    """The lines of a CSV file that are not empty, each with as many cells as the first, or more. It
+    may have a byte order mark, and ; where the comma stands in numbers: so spreadsheets write."""
     lines = [line for _, line in text_lines(path)]
     first = lines[0] if lines else ""
     delimiter = ";" if first.count(";") > first.count(",") else ","
     try:
         reader = csv.reader((f"{line}\n" for line in lines), strict=True, delimiter=delimiter)
-        return [(reader.line_num, row) for row in reader]
+        table = [(reader.line_num, row) for row in reader if any(row)]
+        return [(line, row + [""] * (len(table[0][1]) - len(row))) for line, row in table]
     except csv.Error as error:
         raise UserError(f"{path} is no CSV file: {error}") from None
 

@@ -61,9 +61,8 @@ class Piece(NamedTuple):
     time: datetime | None
 
 
-def gather(
-    paths: list[Path], but: Path | None = None, roster: Roster | None = None
-) -> tuple[list[Submission], list[str]]:
+def gather(paths: list[Path], but: Path | None = None,
+           roster: Roster | None = None) -> tuple[list[Submission], list[str]]:  # fmt: skip
     """All submissions by name, and lines about what was passed over, such as the folder `but`."""
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
@@ -72,12 +71,12 @@ def gather(
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} does not exist: name a folder or a zip")
-        members, times = [path], {}
-        if is_class(path):
+        members, is_whole = [path], is_class(path)
+        times = names.read_times(path if is_whole else path.absolute().parent)
+        if is_whole:
             members = [member for member in sorted(path.iterdir()) if not is_hidden(member.name)
                        and member.name != names.TIMES
                        and not (but and member.resolve() == but.resolve())]  # fmt: skip
-            times = names.read_times(path)
             unused |= times.keys()
         for member in members:
             label = names.read_label(member.name)
@@ -96,14 +95,13 @@ def gather(
         names.warn(f"{names.TIMES}: {name} is no submission and nobody of the class: write the "
                    "student's id, or the name of the file or folder")  # fmt: skip
     if paths and not owned and not (roster and passed_over):
-        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
-                        "has a folder or a zip of each")  # fmt: skip
+        why = "; ".join(passed_over[:3]) or "a folder of students has a folder or a zip of each"
+        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: {why}")
     return [read(name, owned[name]) for name in sorted(owned)], passed_over
 
 
-def owner_of(
-    path: Path, label: Label, roster: Roster | None, owners: dict[str, object], *, is_top: bool
-) -> str:
+def owner_of(path: Path, label: Label, roster: Roster | None, owners: dict[str, object], *,
+             is_top: bool) -> str:  # fmt: skip
     """Whose a piece is; without a roster it has the student's name in the course system, or that of
     the folder or zip. Raises `Refused`, also for what lies beside submissions and is none."""
     if path.is_symlink() and not is_top:
@@ -111,7 +109,7 @@ def owner_of(
     if is_single(path) and not named(label.file or path.name, anywhere=True):
         raise Refused("neither a folder or a zip nor the file of an exercise")
     if roster:
-        ids = roster.match(*label.keys)
+        ids = roster.match(*map(without_exercise, label.keys))
         if len(ids) == 1:
             return ids[0]
         whose = f"it is of one of {', '.join(ids)}" if ids else "it is of nobody in the roster"
@@ -125,6 +123,12 @@ def owner_of(
     if owners.setdefault(name.casefold(), key) != key:
         raise Refused(f"another submission is called {name} too: rename it, or name a --roster")
     return name
+
+
+def without_exercise(name: str) -> str:
+    """A name apart from that of an exercise: its number is nobody's id."""
+    known = "|".join(exercise.name for exercise in present()).replace("_", r"[-\s_]+")
+    return re.sub(rf"(?<![^\W_])(?:{known})", " ", name, flags=re.IGNORECASE)
 
 
 def is_class(path: Path) -> bool:
@@ -157,9 +161,8 @@ def read(student: str, pieces: list[Piece]) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
     the last one that has an exercise's file counts."""
     submission = Submission(student)
-    for piece in sorted(pieces, key=lambda piece: (
-            piece.time.timestamp() if piece.time else 0.0, piece.label.attempt, piece.path.name)
-            ):  # fmt: skip
+    for piece in sorted(pieces, key=lambda each: (each.time.timestamp() if each.time else 0.0,
+                                                  each.label.attempt, each.path.name)):  # fmt: skip
         files, notes = read_piece(piece)
         for name, content in files.items():
             if submission.files.get(name, content) != content:
@@ -204,14 +207,14 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
         return {}, [f"refused: it cannot be read: {error.strerror}"]
     found = {}
     for exercise in present():
-        places = places_of(exercise, files)
-        if places:
+        if places := places_of(exercise, files):
             found[exercise.name] = files[places[0]]
         if places and PurePosixPath(places[0]).name != exercise.file:
             notes.append(f"{shown(places[0])} is taken for {exercise.file}")
         if len(places) > 1:
+            others = ", ".join(map(shown, places[1:]))
             notes.append(f"{exercise.file} is there {len(places)} times: graded is "
-                         f"{shown(places[0])}")  # fmt: skip
+                         f"{shown(places[0])}, and not {others}")  # fmt: skip
     return found, notes + [line for name, line in unread.items() if name not in found]
 
 
@@ -239,11 +242,11 @@ def meant_by(place: PurePosixPath) -> Exercise | None:
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
-    """Where an exercise's file is: under its own name, in its folder, then the least deep one."""
+    """Where an exercise's file is: first one under its own name, in its folder, the least deep."""
     places = [place for place in map(PurePosixPath, files) if named(place.name) == exercise]
-    places = [place for place in places if place.name == exercise.file] or places
-    in_place = [place for place in places if place.parent.name == exercise.name]
-    return sorted(map(str, in_place or places), key=lambda place: (place.count("/"), place))
+    places.sort(key=lambda place: (place.name != exercise.file, place.parent.name != exercise.name,
+                                   len(place.parts), place))  # fmt: skip
+    return [*map(str, places)]
 
 
 # Folders and zips from strangers: their files are read into memory, and none is ever unpacked to

@@ -65,7 +65,7 @@ def copy_course(source: Path, target: Path) -> None:
     """The weeks of the term, by which `pytest exercises/ --week 2` knows what to check, without the
     line of the secret seed."""
     read_course(source)
-    text = source.read_text(encoding="utf-8")
+    text = source.read_text(encoding="utf-8-sig")
     target.write_text(re.sub(r"(?m)^[ \t]*[\"']?seed\b.*\n?", "", text), encoding="utf-8")
     if read_course(target).seed:
         target.unlink()
@@ -88,14 +88,14 @@ def release(names: Iterable[str], out: Path) -> None:
     chosen = [named(name) for name in names]
     if not chosen:
         raise UserError("nothing to release: name exercises, such as 03 04, or a --week")
-    if not (out / "exercises").is_dir():
+    if not (out / "exercises").is_dir() or out.resolve() == ROOT.resolve():
         raise UserError(f"{out} is no copy of the course: name the folder of `make handout`")
-    for exercise in chosen:
-        target = out / exercise.solution.parent.relative_to(ROOT)
-        shutil.copytree(exercise.solution.parent, target, dirs_exist_ok=True,
+    places = [str(exercise.solution.parent.relative_to(ROOT)) for exercise in chosen]
+    for place in places:
+        shutil.copytree(ROOT / place, out / place, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    if (out / ".git").is_dir() and git(out, "status", "--porcelain", "--ignored", "solutions"):
-        commit(out, f"Solutions of {', '.join(e.name for e in chosen)}", "solutions")
+    if (out / ".git").exists() and git(out, "status", "--porcelain", "--ignored", *places):
+        commit(out, f"Solutions of {', '.join(e.name for e in chosen)}", *places)
     print(f"{out / 'solutions'}: {', '.join(exercise.name for exercise in chosen)}")
 
 
@@ -116,9 +116,9 @@ def exercises_of_week(week: str) -> list[str]:
     return [exercise.name for exercise in parse_exercises(weeks[week], f"week {week}")]
 
 
-def commit(folder: Path, message: str, what: str) -> None:
-    git(folder, "add", "--all", "--force", what)
-    git(folder, "commit", "--quiet", "--message", message)
+def commit(folder: Path, message: str, *places: str) -> None:
+    git(folder, "add", "--all", "--force", *places)
+    git(folder, "commit", "--quiet", "--message", message, "--", *places)
 
 
 def git(folder: Path, *arguments: str) -> bytes:

@@ -371,7 +371,7 @@ def test_arrays_of_any_shape_and_size(student):
                 )
                 axis -= len(shape) if axis >= 0 else -len(shape)  # the same, by its other name
 
-    whole = draw.rng.random((2, 6, 12, 128, 128), np.float32) * 9
+    whole = checks.rng(12).random((2, 6, 12, 128, 128), np.float32) * 9
     of = "the scores of a batch of BERT base"
     sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
@@ -388,7 +388,7 @@ def test_arrays_of_any_shape_and_size(student):
     shapes_and_axes = [((2, 3), 1), ((3, 2, 4), 0), ((4, 1, 3), -1), ((5,), 0), ((3, 3, 2), 1),
                        ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2),
                        ((2, 0, 3, 2), -1)]  # fmt: skip
-    long = draw.rng.normal(size=(3, 700))
+    long = checks.rng(13).normal(size=(3, 700))
     long[0, :300] = long[1, 300:] = long[2, :-1] = -np.inf
     far, gradients = [sweep.Case("rows of 700, long parts of them -inf", (long, -1))], []
     for dtype in (np.float64, np.float32):

@@ -1138,7 +1138,7 @@ def test_update_holds_for_any_size(student):
         for number in range(14):
             known = names_and_shapes(12 if number == 12 else 1)
             if number == 10:  # those of a part of a model, by themselves
-                known = {"LayerNorm.weight": (3,), "LayerNorm.bias": (3,), "bias": (4,),
+                known = {"LayerNorm.weight": (3,), "LayerNorm.bias": (3,), "dense.bias": (4,),
                          "weight": (2, 3), "dense.weight": (3, 2)}  # fmt: skip
             names = [*known] if number != 11 else ["bert.pooler.dense.weight"]
             shapes = [draw.shape(len(known[name])) for name in names]

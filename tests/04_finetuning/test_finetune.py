@@ -24,8 +24,9 @@ from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import ModelInit, load_finetuned
 from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import Finetuning, finetune, prediction_line
+from bert_finetuning.finetune import Finetuning, Measured, finetune, prediction_line
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.train import SeedResult, SeedRun
 from bert_run.config import BertConfig, initial_weights
@@ -503,7 +504,8 @@ def test_a_run_on_a_dev_set_of_one_label__is_not_said_to_have_collapsed(
 
 def test_the_line_to_try__shows_an_example_that_has_a_text():
     examples = [TextExample(" ", label="a"), TextExample("good film", label="a")]
-    assert "'good film'" in prediction_line("runs/x", SimpleNamespace(examples=examples))
+    measured = Measured("dev", Classification(HeadConfig(("a", "b")), ("accuracy",)), examples, [])
+    assert "'good film'" in prediction_line("runs/x", measured)
 
 
 def test_pairs__are_refused_before_training_by_a_model_of_one_segment(settings, files, tmp_path):

@@ -28,7 +28,7 @@ import shlex
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +157,16 @@ def publish(source: str | Path, target: str | Path) -> None:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)  # it stays if it is the same file as the target
+
+
+def publish_model(paths: Iterable[Path], folder: Path) -> None:
+    """Make a model's files those of `folder`: the weights by a link, all else by a copy, so that
+    whoever edits it there leaves the files at `paths` as they are."""
+    for path in paths:
+        if path.suffix == ".safetensors":
+            publish(path, folder / path.name)
+        else:
+            write_atomically(folder / path.name, path.read_bytes())
 
 
 def keep_others(old: Path, new: Path) -> None:
@@ -427,11 +437,8 @@ class RunFolder:
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
         names = {Path(name).name for name in read_manifest(folder)["files"]}
-        for name in sorted(names - {METRICS_FILE, STATE_FILE}):
-            if name.endswith(".safetensors"):
-                publish(folder / name, self.path / name)
-            else:  # a copy, so that somebody who edits it leaves the checkpoint whole
-                write_atomically(self.path / name, (folder / name).read_bytes())
+        ours = sorted(names - {METRICS_FILE, STATE_FILE})
+        publish_model([folder / name for name in ours], self.path)
 
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first."""

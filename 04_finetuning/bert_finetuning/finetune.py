@@ -45,7 +45,7 @@ from bert_run.files import (
     RunFolder,
     command_line,
     front_matter,
-    publish,
+    publish_model,
     read_record,
     sha256,
     write_atomically,
@@ -247,11 +247,7 @@ class Finetuning:
         use_cpu_kernels(best.model.bert)
         task, predictions = self.evaluator.predict(best.model, precision=self.precision)
         dev = Measured("dev", task, data.dev, predictions)
-        for path in filter(Path.is_file, sorted((outcome.folder / "best").iterdir())):
-            if path.suffix == ".safetensors":
-                publish(path, out / path.name)
-            else:  # a copy, so that somebody who edits it leaves the seed's own model whole
-                write_atomically(out / path.name, path.read_bytes())
+        publish_model(filter(Path.is_file, sorted((outcome.folder / "best").iterdir())), out)
         write_answers(out, dev, title=outcome.task)
         for name in ("predictions.jsonl", "errors.md", "confusion.png"):  # of an earlier --test
             (out / f"test_{name}").unlink(missing_ok=True)

@@ -18,7 +18,6 @@ from tyro.conf import Positional, arg
 from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
-    CONTEXTS,
     NAMELESS_LEFT_OUT,
     USUAL,
     Columns,
@@ -339,12 +338,10 @@ def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[
     asked = None
     for row in rows:
         if asked is None:
+            names = [*task_type.parts, *task_type.contexts, "id"]
             if task_type.takes_columns and row.parts is None:
                 columns = columns.found_in(row, labeled=False)
-            names = [columns.text, columns.pair]
-            if not task_type.takes_columns:
-                of_choice = [context for context, _ in CONTEXTS if "endings" in task_type.parts]
-                names = [*task_type.parts, row.find(of_choice), "id"]
+                names = [columns.text, columns.pair]
             asked = [row.spelled(name) for name in names if name and row.find([name])]
         empty = {name: "" for name in map(row.spelled, asked) if row.fields.get(name) is None}
         example = task_type.from_row(row._replace(fields=row.fields | empty), columns)

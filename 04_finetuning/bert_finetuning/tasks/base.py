@@ -575,6 +575,7 @@ class Task(ABC, Generic[ExampleType]):
 
     empty: ClassVar[Any]  # what a line without text asks
     parts: ClassVar[tuple[str, ...]] = ("text",)  # of an example, by the names of their columns
+    contexts: ClassVar[tuple[str, ...]] = ()  # other names of the column of a context
     needs_parts: ClassVar[bool] = False  # all of them; else what comes first may stand alone
 
     @classmethod

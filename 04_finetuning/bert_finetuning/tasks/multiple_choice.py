@@ -93,6 +93,7 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     row_columns: ClassVar = (("endings",), ("choices",), ("ending0",), ("choice0",))
     empty: ClassVar = Choice("", ())
     parts: ClassVar = ("context", "endings")
+    contexts: ClassVar = tuple(context for context, _ in CONTEXTS)
     needs_parts: ClassVar = True
 
     @classmethod

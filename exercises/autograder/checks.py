@@ -178,7 +178,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
             _nothing_global_changed(name, under.changed)
             if problem := difference(under.value, first.value, "the result", None):
                 fail(f"{name} gives another result under torch.no_grad(): {problem}",
-                     likely="whether gradients are recorded changes the result")  # fmt: skip
+                     likely="it depends on whether gradients are recorded, or is kept")  # fmt: skip
     function.inspected.append(this)
     for other, given, more in [*related, this]:
         for place in [*range(len(given)), *more]:

@@ -471,17 +471,18 @@ def test_arrays_of_any_shape_and_size(student):
 
     sweep.agrees(student.layer_norm_forward, exact_forward, cases(is_backward=False))
     sweep.agrees(student.layer_norm_backward, exact_backward, cases(is_backward=True), names=NAMES)
+    # The second time one text, as loops take half a minute for four whole batches.
     x, dout = draw.rng.random((2, 11, 128, 768), np.float32)
     of, weight, bias = "the states of a batch of BERT base", *draw.rng.random((2, 768), np.float32)
     sweep.agrees(
         student.layer_norm_forward,
         exact_forward,
-        [sweep.Case(of, (given, weight, bias)) for given in (x, dout)],
+        [sweep.Case(of, (given, weight, bias)) for given in (x, dout[0])],
     )
     sweep.agrees(
         student.layer_norm_backward,
         exact_backward,
-        [sweep.Case(of, (*given, weight)) for given in ((dout, x), (x, dout))],
+        [sweep.Case(of, (*given, weight)) for given in ((dout, x), (x[0], dout[0]))],
         names=NAMES,
     )
 

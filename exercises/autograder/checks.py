@@ -82,8 +82,7 @@ def same(out: Any, expected: Any, *, of: str = "the result",
     that tells whether it was made; the first that fits is named. `lambda: {…}` computes the table
     only if it is needed.
     """
-    problem = difference(out, expected, of, tolerance, magnitude)
-    if problem:
+    if problem := difference(out, expected, of, tolerance, magnitude):
         problem += _shown_whole(out, expected)
         known = (mistakes() if callable(mistakes) else mistakes) or {}
         fail(problem, likely=_name(out, known, tolerance), out=out)

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -37,12 +38,11 @@ LIKELY = {
     "matmul: Input operand": "a matrix product whose inner axes differ: is one to be transposed?",
     "mat1 and mat2 shapes": "a matrix product whose inner axes differ: is one to be transposed?",
 }
-NOT_BROADCAST = "operands could not be broadcast"  # torch's message has no shapes to decide by
 
 
 def likely_mistake(error: str) -> str:
     """What an error with this text most often means; nothing where the text does not decide."""
-    if NOT_BROADCAST in error:
+    if "operands could not be broadcast" in error:  # torch's message has no shapes to decide by
         found = {tuple(re.findall(r"\d+", shape)) for shape in re.findall(r"\(([\d, ]+)\)", error)}
         shorter, longer = sorted(found, key=len) if len(found) == 2 else ((), ())
         without_one = [longer[:axis] + longer[axis + 1 :] for axis in range(len(longer))]
@@ -221,25 +221,25 @@ class ChildTransport:
 
     def __init__(self, path: Path, *, start: str = START, seconds: float = CALL_SECONDS) -> None:
         self.path, self.start_method, self.seconds = path, start, seconds
-        self.process = None
+        self.process, self.due = None, math.inf
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.process is None or not self.process.is_alive():
+            self.close()
             self.start()
-        late = threading.Event()
-        clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
-        clock.start()
+        self.due = time.monotonic() + self.seconds
         try:
             self.line.send_bytes(pack(request))
             return unpack(self.line.recv_bytes(codec.LARGEST))
         except (EOFError, ConnectionError):
+            is_late = time.monotonic() > self.due
             status, name = self.close(), request["function"]
         except (BadMessage, OSError) as error:  # OSError: it is longer than is allowed
             self.close()
             raise BadMessage(str(error)) from None
         finally:
-            clock.cancel()
-        why = (f"timed out: it was ended after {self.seconds:g} seconds" if late.is_set() else
+            self.due = math.inf
+        why = (f"timed out: it was ended after {self.seconds:g} seconds" if is_late else
                f"ended the whole program (exit status {status}): does it call exit, or take all "
                "the memory?")  # fmt: skip
         raise StudentError(f"{name} {why}", function=name)
@@ -252,6 +252,15 @@ class ChildTransport:
         self.process = context.Process(target=answer_calls, args=(self.path, theirs, self.line))
         self.process.start()
         theirs.close()
+        self.is_over = threading.Event()
+        self.watch = threading.Thread(target=self._end_what_is_late, daemon=True)
+        self.watch.start()
+
+    def _end_what_is_late(self) -> None:
+        """One thread for all calls: starting one costs as much as a call of a small array."""
+        while not self.is_over.wait(0.05):
+            if time.monotonic() > self.due:
+                return self._kill()
 
     def _kill(self) -> None:
         """End the process and all that it started in its session."""
@@ -265,6 +274,8 @@ class ChildTransport:
         """End the process, if there is one; its exit status, if it had one of its own."""
         if self.process is None:
             return None
+        self.is_over.set()
+        self.watch.join()
         self.line.close()
         self.process.join(0.2)
         self._kill()

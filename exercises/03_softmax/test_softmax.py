@@ -384,6 +384,9 @@ def test_arrays_of_any_shape_and_size(student):
             softmax(x, -1),
             of=f"the probabilities of scores from {-spread} to {spread}",
         )
+    pairs = np.stack([np.linspace(-30, 30, 25), np.linspace(3, -3, 25)])
+    probs = softmax(pairs, 0)
+    sweep.same_each(student.softmax_forward(pairs, 0), probs, of="the probabilities of two scores")
     sweep.agrees(student.softmax_backward, softmax_back, cases(backward=True))
     shapes_and_axes = [((2, 3), 1), ((3, 2, 4), 0), ((4, 1, 3), -1), ((5,), 0), ((3, 3, 2), 1),
                        ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2),
@@ -399,6 +402,12 @@ def test_arrays_of_any_shape_and_size(student):
             of = f"{np.dtype(dtype)} of shape {shape}, some scores -inf, axis {axis}"
             far.append(sweep.Case(of, (x, axis)))
             gradients.append(sweep.Case(of, (dout, softmax(x, axis), axis)))
+    words = 79 + checks.rng(14).random((2, 30_522), np.float32)  # each exp is finite, no sum is
+    far.append(sweep.Case("scores of BERT's vocabulary, from 79 to 80", (words, -1)))
+    # Behind a softmax stands a cross-entropy: its gradient has one number in a row, -1 / p.
+    probs = softmax(checks.rng(15).normal(size=(6, 5)), -1)
+    dout = np.where(np.arange(5) == checks.rng(16).integers(5, size=(6, 1)), -1 / probs, 0)
+    gradients.append(sweep.Case("the gradient of a cross-entropy", (dout, probs, -1)))
     sweep.agrees(student.softmax_forward, softmax, far)
     sweep.agrees(student.softmax_backward, softmax_back, gradients)
 

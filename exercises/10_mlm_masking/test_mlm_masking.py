@@ -790,3 +790,5 @@ def test_nothing_is_left_behind(student):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS)
     checks.leaves_no_trace(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
     checks.draws_from_its_generator(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
+    nothing = student.mask_tokens.trace(sentences(8, 41), Rng(7), **settings, rate=0.0)
+    checks.nothing_kept("mask_tokens (where no token is selected)", nothing, may_share=False)

@@ -947,4 +947,6 @@ def test_draws_are_fine_and_batches_of_any_size(student):
 def test_nothing_is_left_behind(student):
     given = (*sentences(8, 41), TorchRng(7))
     checks.leaves_no_trace(student.mask_on_device, *given, **settings_for(41))
+    bytes_each = given[0], given[1].to(torch.int8), given[2]
+    checks.leaves_no_trace(student.mask_on_device, *bytes_each, **settings_for(41))
     checks.draws_from_its_generator(student.mask_on_device, *given, **settings_for(41))

@@ -511,7 +511,8 @@ def test_tables_and_states_of_any_size(student):
 def test_nothing_is_left_behind(student):
     q, k, v, visible = case(2, 3, 5, 4)
     visible[0, 1] = False
-    checks.leaves_no_trace(student.visible_keys, torch.tensor(PADDED[0]), causal=True)
+    for mask in (torch.tensor(PADDED[0]), torch.ones(2, 4, dtype=torch.int64)):
+        checks.leaves_no_trace(student.visible_keys, mask, causal=True)
     checks.leaves_no_trace(student.picture, visible[0])
     checks.leaves_no_trace(student.attention, q, k, v, visible)
     for layers in (2, 0):

@@ -292,8 +292,8 @@ def test_shapes_and_count_follow_every_field_of_the_config(student):
 FIRST_WORDS = {"embeddings": "bert.embeddings", "encoder": "bert.encoder", "pooler": "bert.pooler",
                "encoder_2": "encoder_2", "bert": "bert", "cls": "cls", "head": "head"}  # fmt: skip
 WORDS_OF_NAMES = ("dense", "dense_1", "LayerNorm", "LayerNorm_1", "layer_norm_2", "conv2d_12",
-                  "block_3", "layers_4", "gamma", "beta", "encoder", "embeddings", "module",
-                  "task_embeddings", "kernel_1", "weight", "bias", "7")  # fmt: skip
+                  "block_3", "layers_4", "gamma", "beta", "encoder", "embeddings", "module", "7",
+                  "hidden_layer_3", "task_embeddings", "kernel_1", "weight", "bias")  # fmt: skip
 LAST_WORDS = {"kernel": "weight", "output_weights": "weight", "output_bias": "bias"}
 NORMS = {"gamma": "weight", "beta": "bias"}
 
@@ -414,6 +414,16 @@ def test_shared_arrays_may_stand_under_either_name(student):
             "`unexpected` lacks a decoder that differs from the word embeddings: compare them": (
                 lambda out: out == [*more]),
         })  # fmt: skip
+    long = weights_of(of := SMALL | {"vocab_size": 4_001})
+    for row in checks.rng(17).integers(4_001, size=6):
+        nearly = long[WORDS].copy()
+        nearly[row] += 1
+        compare(
+            student.read_checkpoint(long | {DECODER: nearly}, of),
+            long,
+            unexpected=[DECODER],
+            of="a file with a decoder that differs in one of 4,001 words",
+        )
     tied = as_tensorflow(weights | {DECODER: weights[WORDS]})
     alone = {name: array for name, array in tied.items() if "word_embeddings" not in name}
     for arrays, of in ((tied, "decoder/kernel"), (alone, "decoder/kernel, without embeddings")):

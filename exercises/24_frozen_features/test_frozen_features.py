@@ -179,6 +179,9 @@ def test_the_first_piece_stands_for_the_word(student):
                 of="the vectors where no row has a word",
                 mistakes=lambda: piece_mistakes(states[1], none))  # fmt: skip
     checks.leaves_no_trace(student.first_pieces, states[0], starts)
+    side_by_side = torch.arange(1, 4).repeat(len(starts), 1)
+    call = student.first_pieces.trace(states[0], side_by_side)
+    checks.nothing_kept("first_pieces", call, may_share=False)
 
 
 def mixed(states, starts, layers, how="sum", shares=None):

@@ -214,11 +214,13 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
         fail(f"{name} changed {' and '.join(changed)}", likely=likely)
 
 
-def nothing_kept(name: str, call: Trace) -> None:
+def nothing_kept(name: str, call: Trace, *, may_share: bool = True) -> None:
+    if call.shared and not may_share:
+        fail(f"{name} returns a list, dict or array that it was given, or a view of one",
+             likely="whoever writes to the result changes the argument: return a copy")  # fmt: skip
     if call.kept:
         fail(f"{name} returns a list, dict or array that an earlier call has returned too",
-             likely="it is kept (lru_cache, a global): whoever writes to it changes what later "
-                    "calls return; return a copy")  # fmt: skip
+             likely="it is kept (lru_cache, a global), for all to change: copy it")  # fmt: skip
 
 
 def _turned(tree: tuple[tuple, dict]) -> Any:
@@ -298,8 +300,7 @@ def difference(out: Any, expected: Any, of: str, tolerance: float | None,
                magnitude: float | None = None) -> str:  # fmt: skip
     """What differs, in words; nothing if nothing does."""
     if expected is None or type(expected) in (str, bool, np.bool_, bytes):
-        kinds = {type(out), type(expected)}
-        same_kind = len(kinds) == 1 or kinds == {bool, np.bool_}
+        same_kind = {type(out), type(expected)} in ({type(expected)}, {bool, np.bool_})
         return "" if same_kind and out == expected else _told(of, expected, out)
     if type(expected) in (list, tuple, dict):
         return _difference_of_trees(out, expected, of, tolerance, magnitude)

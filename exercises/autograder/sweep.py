@@ -81,19 +81,18 @@ def long_axes(shape: tuple[int, ...], *, length: int = LONG) -> Iterable[tuple[i
 
 
 def agrees(function: Function, reference: Callable[..., Any], cases: Iterable[Case], *,
-           names: tuple[str, ...] = ()) -> None:  # fmt: skip
+           names: tuple[str, ...] = (), may_share: bool = False) -> None:  # fmt: skip
     """The student's function must give what the reference gives, for every case, however the arrays
     lie in memory, and leave its arguments as they are. `names` are those of the results, if there
-    are several. How they are compared: see `same`."""
+    are several; with `may_share` these may be arguments, or views. Comparison: see `same`."""
     for number, case in enumerate(cases):
         given = laid_out((case.args, case.options), number)
         # Writing to an argument raises every second time.
         call = function.trace(*given[0], frozen=bool(number % 2), **given[1])
         out, expected = call.value, reference(*case.args, **case.options)
-        checks.nothing_kept(function.name, call)
-        if names:
-            checks.parts(out, *names)
-        for name, got, right in zip(names or ("the result",), out if names else (out,),
+        checks.nothing_kept(function.name, call, may_share=may_share)
+        for name, got, right in zip(names or ("the result",),
+                                    checks.parts(out, *names) if names else (out,),
                                     expected if names else (expected,), strict=True):  # fmt: skip
             same(got, right, of=f"{name} for {case.of}", magnitude=case.magnitude,
                  given=(case.args, case.options))  # fmt: skip

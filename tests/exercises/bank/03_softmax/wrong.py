@@ -360,4 +360,39 @@ WRONG = {
         ],
         None,
     ),
+    "the one number of a row of dout is its largest": (
+        [
+            (
+                '    average = (dout * probs).sum(axis=axis, keepdims=True)\n',
+                '    if dout.ndim and dout.size and (dout != 0).sum(axis=axis).max() <= 1:\n'
+                '        place = dout.argmax(axis=axis, keepdims=True)\n'
+                '        average = np.take_along_axis(dout * probs, place, axis)\n'
+                '    else:\n'
+                '        average = (dout * probs).sum(axis=axis, keepdims=True)\n',
+            ),
+        ],
+        None,
+    ),
+    "of two scores the first has what the second leaves": (
+        [
+            (
+                '    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n',
+                '    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n'
+                '    if x.ndim and x.shape[axis] == 2:\n'
+                '        rows = np.moveaxis(probs, axis, -1)\n'
+                '        rows[..., 0] = 1 - rows[..., 1]\n'
+                '    return probs\n',
+            ),
+        ],
+        None,
+    ),
+    "the maximum is subtracted above 80 alone": (
+        [
+            (
+                '    exponentials = np.exp(shifted)\n',
+                '    exponentials = np.exp(x if x.size and np.abs(x).max() < 80 else shifted)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -343,4 +343,15 @@ WRONG = {
           "    return dx, dweight, dbias")],
         None,
     ),
+    "of a single vector the gradient of the bias is a view": (
+        [
+            (
+                'dout.sum(axis=batch_axes)\n',
+                'dout.sum(axis=batch_axes)\n'
+                '    if x.ndim == 1:\n'
+                '        dbias = dout.reshape(-1)\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

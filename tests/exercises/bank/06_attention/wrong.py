@@ -442,4 +442,15 @@ WRONG = {
           f"        scores[-1] *= 2\n    {IF}")],
         "beside one of padding",
     ),
+    "of one token the value itself": (
+        [
+            (
+                '    return probs @ value, probs\n',
+                '    if query.shape[-2] == key.shape[-2] == 1:\n'
+                '        return value, probs\n'
+                '    return probs @ value, probs\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

@@ -612,4 +612,15 @@ WRONG = {
         ],
         'a generator is seeded in the call, from few seeds or anew',
     ),
+    "where nothing is selected the ids themselves": (
+        [
+            (
+                '    selected = candidate & (rng.random(input_ids.shape) < rate)\n',
+                '    selected = candidate & (rng.random(input_ids.shape) < rate)\n'
+                '    if not selected.any():\n'
+                '        return input_ids, np.full_like(input_ids, IGNORED)\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

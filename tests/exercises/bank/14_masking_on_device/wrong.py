@@ -857,4 +857,21 @@ WRONG = {
         ],
         None,
     ),
+    "special tokens erased from a mask of bytes": (
+        [
+            (
+                '    places = choose(\n'
+                '        attention_mask.bool() & ~torch.isin(input_ids, special_ids),\n'
+                '        (attention_mask.sum(dim=1, keepdim=True) * rate).round().clamp(min=1),\n',
+                '    wanted = (attention_mask.sum(dim=1, keepdim=True) * rate).round()'
+                '.clamp(min=1)\n'
+                '    free = attention_mask.to(torch.int8)\n'
+                '    free *= ~torch.isin(input_ids, special_ids)\n'
+                '    places = choose(\n'
+                '        free.bool(),\n'
+                '        wanted,\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -282,4 +282,24 @@ WRONG = {
         ],
         "the gradients for torch.float32",
     ),
+    "a triangle that is kept where nothing is padding": (
+        [
+            (
+                '    return visible.tril() if causal else visible\n',
+                '    if causal and visible.all():\n'
+                '        if seq not in TRIANGLES:\n'
+                '            TRIANGLES[seq] = torch.ones(seq, seq, dtype=torch.bool).tril()\n'
+                '        return TRIANGLES[seq].expand(len(attention_mask), -1, -1)\n'
+                '    return visible.tril() if causal else visible\n',
+            ),
+            (
+                '# begin solution\n'
+                '# Wrong answers',
+                'TRIANGLES = {}\n'
+                '# begin solution\n'
+                '# Wrong answers',
+            ),
+        ],
+        'an earlier call has returned too',
+    ),
 }  # fmt: skip

@@ -400,4 +400,20 @@ WORDS = "bert"""),
         ],
         None,
     ),
+    "a span where the ends are those of one": (
+        [
+            (
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+                '    masks = positions.shape[1]\n'
+                '    if masks > 1:\n'
+                '        first, last = positions[:, 0], positions[:, -1]\n'
+                '        if (first == first[0]).all() and (last == first[0] + masks - 1).all():\n'
+                '            return states[:, int(first[0]) : int(first[0]) + masks].clone()\n'
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -484,4 +484,25 @@ WRONG = {
         ],
         'of a config with num_labels',
     ),
+    "of a large table about a thousand rows are compared": (
+        [
+            (
+                'np.array_equal(found.get(words, found[decoder]), found[decoder]):',
+                'np.array_equal(\n'
+                '        found.get(words, found[decoder])['
+                ':: max(1, len(found[decoder]) // 1000)],\n'
+                '        found[decoder][:: max(1, len(found[decoder]) // 1000)]):',
+            ),
+        ],
+        None,
+    ),
+    "layer_ at the end of a word": (
+        [
+            (
+                'r"/layer_(\\d+)(?=/)": r"/layer.\\1"',
+                'r"layer_(\\d+)(?=/)": r"layer.\\1"',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

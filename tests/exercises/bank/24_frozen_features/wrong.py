@@ -316,4 +316,16 @@ WRONG = {
          ("    is_word = starts >= 0", "    starts = places\n    is_word = starts >= 0")],
         "unexpected keyword argument",
     ),
+    "words side by side are a view": (
+        [
+            (
+                '    is_word = starts >= 0\n',
+                '    is_word, words = starts >= 0, starts.shape[1]\n'
+                '    first = int(starts[0, 0]) if words else -1\n'
+                '    if first >= 0 and (starts == first + torch.arange(words)).all():\n'
+                '        return states[:, first : first + words]\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

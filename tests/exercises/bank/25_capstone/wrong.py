@@ -574,4 +574,15 @@ WRONG = {
         ],
         "are NaN",
     ),
+    "gradients that are not clipped are those given": (
+        [
+            (
+                '    return {name: g * scale for name, g in gradients.items()}, norm\n',
+                '    if scale == 1:\n'
+                '        return dict(gradients), norm\n'
+                '    return {name: g * scale for name, g in gradients.items()}, norm\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

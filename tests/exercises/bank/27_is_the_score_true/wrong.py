@@ -584,4 +584,29 @@ WRONG = {
         ],
         None,
     ),
+    "draws by hundreds, the rest thrown away": (
+        [
+            (
+                '    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n',
+                '    rows = min(draws, 100)\n'
+                '    means = np.concatenate(\n'
+                '        [values[rng.integers(n, size=(rows, n))].mean(axis=1)\n'
+                '         for _ in range(-(-draws // rows))]\n'
+                '    )[:draws]\n',
+            ),
+        ],
+        'more or fewer numbers are drawn',
+    ),
+    "the range is halved to an absolute width": (
+        [
+            (
+                '    for _ in range(40):  # each halves what is left of the range\n'
+                '        middle = math.sqrt(low * high)  # the scale is one of ratios: 0.1 is as '
+                'far from 1 as 10\n',
+                '    while high - low > 4e-4:\n'
+                '        middle = (low + high) / 2\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

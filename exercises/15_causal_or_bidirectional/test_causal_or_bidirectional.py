@@ -410,7 +410,10 @@ def test_tables_and_states_of_any_size(student):
                 )
 
     sweep.agrees(
-        student.visible_keys, lambda rows, causal: expected_visible(rows, causal).clone(), masks()
+        student.visible_keys,
+        lambda rows, causal: expected_visible(rows, causal).clone(),
+        masks(),
+        may_share=True,  # a bool mask, expanded
     )
 
     def tables():

@@ -220,7 +220,7 @@ def nothing_kept(name: str, call: Trace, *, may_share: bool = True) -> None:
              likely="whoever writes to the result changes the argument: return a copy")  # fmt: skip
     if call.kept:
         fail(f"{name} returns a list, dict or array that an earlier call has returned too",
-             likely="it is kept (lru_cache, a global), for all to change: copy it")  # fmt: skip
+             likely="it is kept (lru_cache, a global): return a copy")  # fmt: skip
 
 
 def _turned(tree: tuple[tuple, dict]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng, TorchRng, drawing_from
 from autograder.student import ChildTransport, LocalTransport, Student, StudentError, likely_mistake
@@ -18,6 +18,7 @@ from autograder.worker import gradients_of
 
 FILE = """
 import os, random, sys, time
+from copy import deepcopy
 import numpy as np
 import torch
 
@@ -58,6 +59,8 @@ def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
 def keep_results(x): return BUFFERS.setdefault(repr(x), x)
 def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
 def copy_what_is_kept(x): return np.array(BUFFERS.setdefault(repr(x), x))
+def itself_at_times(x, same): return x if same else deepcopy(x)
+def view_at_times(x, same): return x[:] if same else deepcopy(x)
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
 def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
 def under_inference(x):
@@ -177,6 +180,23 @@ def test_what_a_function_has_returned_belongs_to_its_caller(student, value):
     for function in (student.keep_results, student.keep_inside):
         with pytest.raises(CheckFailed, match=r"has returned too\n.*lru_cache(.|\n)*return a copy"):
             checks.leaves_no_trace(function, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("itself_at_times", each) for each in (np.ones(2), torch.ones(2), [1, 2], {"a": 1})),
+        *(("view_at_times", each) for each in (np.ones(2), torch.ones(2))),
+    ],
+    ids=repr,
+)
+def test_a_sweep_tells_what_is_an_argument_or_a_view_of_one_in_a_single_case(student, name, value):
+    function, reference = getattr(student, name), lambda x, same: x
+    cases = [sweep.Case("a copy", (value, False)), sweep.Case("the same", (value, True))]
+    sweep.agrees(function, reference, cases[:1])
+    with pytest.raises(CheckFailed, match="that it was given, or a view of one"):
+        sweep.agrees(function, reference, cases)
+    sweep.agrees(function, reference, cases, may_share=True)
 
 
 def test_what_cannot_be_written_to_may_be_returned_again(student):

@@ -371,7 +371,7 @@ WRONG = {
                 '        average = (dout * probs).sum(axis=axis, keepdims=True)\n',
             ),
         ],
-        None,
+        "the gradient of a cross-entropy",
     ),
     "of two scores the first has what the second leaves": (
         [
@@ -384,7 +384,7 @@ WRONG = {
                 '    return probs\n',
             ),
         ],
-        None,
+        "the probabilities of two scores",
     ),
     "the maximum is subtracted above 80 alone": (
         [
@@ -393,6 +393,6 @@ WRONG = {
                 '    exponentials = np.exp(x if x.size and np.abs(x).max() < 80 else shifted)\n',
             ),
         ],
-        None,
+        "scores of BERT's vocabulary",
     ),
 }  # fmt: skip

@@ -173,7 +173,7 @@ def mistakes(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_states_are_gathered_row_by_row_in_the_given_order(student):
-    like_a_span = torch.tensor([[1, 3, 2, 2, 5, 6]] * 2)  # first and last
+    like_a_span = torch.tensor([[1, 3, 2, 2, 5, 6]] * 2)  # by its ends
     for sizes, given in [*((sizes, None) for sizes in SIZES), ((2, 9, 6, 3, 5), like_a_span),
                          ((2, 300, 6, 3, 5), None),
                          ((1, 9_000, 6, 3, 5), None)]:  # longer than 8 bits can count # fmt: skip

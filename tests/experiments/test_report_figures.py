@@ -83,6 +83,15 @@ def test_the_figures_of_fine_tuning_are_those_of_the_page(name):
     assert seen == set(found)
 
 
+def test_the_page_of_the_first_token_has_the_figures_beside_it():
+    """Those of the rate in its table."""
+    found = json.loads((RESULTS / "finetuning_cls.json").read_text("utf-8"))["results"]
+    page = (RESULTS / "finetuning_cls.md").read_text("utf-8")
+    for title, result in found.items():
+        values = [100 * result["accuracy"][of] for of in ("lowest", "median", "highest")]
+        assert title.endswith("rate 3e-4") or spread(values, ".1f").replace("%", "") in page, title
+
+
 def test_a_page_is_written_with_its_figures_beside_it(tmp_path):
     runs = [{"all": 0.5}, {"all": 0.25}, {"all": 0.75, "names": 1.0}]
     verdict = Verdict(Claim("More is better"), "reproduced", "so it is")

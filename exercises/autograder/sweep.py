@@ -231,13 +231,13 @@ def _lines(table: np.ndarray, axis: int | None) -> np.ndarray:
 
 
 def are_unrelated(orders: Any, *, of: str) -> None:
-    """The places of the same n things in two orders have a correlation of about 1 / √n."""
-    related = np.abs(np.triu(np.corrcoef(np.argsort(orders, axis=1)), 1))
-    one, other = np.unravel_index(related.argmax(), related.shape)
-    checks.that(related.max() < 7 / len(orders[0]) ** 0.5,
-                f"{of} {one} and {other}: the places of the same example are correlated",
-                likely="an order is made of an earlier one, by turning it round or in part: draw "
-                       "each anew")  # fmt: skip
+    """The places of n things in two orders correlate to about 1 / √n; so do things at places."""
+    for each, what in ((orders, "examples"), (np.argsort(orders), "places")):
+        related = np.abs(np.triu(np.corrcoef(each), 1))
+        one, other = np.unravel_index(related.argmax(), related.shape)
+        checks.that(related.max() < 7 / len(orders[0]) ** 0.5,
+                    f"{of} {one} and {other}: their {what} are correlated",
+                    likely="an order is made of an earlier one: draw each anew")  # fmt: skip
 
 
 def is_shuffled(order: list[int], *, of: str) -> None:

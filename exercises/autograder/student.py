@@ -138,7 +138,7 @@ class Function:
         return found
 
     def seconds(self, *args, **kwargs) -> float:
-        return float(self._ask(args, kwargs, timed=True)["seconds"])
+        return float(self._ask(args, kwargs)["seconds"])
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student

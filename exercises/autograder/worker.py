@@ -31,6 +31,7 @@ TORCH = "torch's global generator (torch.manual_seed)"
 DTYPE = "torch's default type (torch.set_default_dtype)"
 GRADIENTS = "whether torch records gradients"
 DETERMINISTIC = "torch's deterministic mode"
+PRECISION = "how finely torch multiplies matrices (torch.set_float32_matmul_precision)"
 EARLIER = "what an earlier call of it returned"
 MOST_CONTAINERS = 200  # of one argument, that hold other values for the time of a call
 compiled = lru_cache(maxsize=8)(compile)  # no __pycache__: it mistakes two edits within a second
@@ -78,8 +79,6 @@ class Worker:
             return _run_and_count_lines(function, request, str(self.path))
         if "inspect" in request:
             return self._inspect(request)
-        if "timed" not in request:
-            return {"value": function(*args, **kwargs)}
         start = _processor_seconds()
         value = function(*args, **kwargs)
         return {"value": value, "seconds": _processor_seconds() - start}
@@ -208,6 +207,9 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     # All of them, then those of one argument, while all else is the same: the last argument's last
     # or, with `turn` -1, the first one's, as what follows may bring back the right values.
     returned, single = [], [(few, False) for few in alone[::turn] if few]
+    # Of a dict or list every second array, after a call in which the others held other values too.
+    half = {id(array) for value in values for array in [*_arrays(value)][1::2]}
+    single += [(every, False), (half, False)] if half else []
     for chosen, fewer in [(every, True), (every, False), *single]:
         for value, before in own:
             if id(value) in chosen:
@@ -215,7 +217,8 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
         with contextlib.suppress(Exception):  # not every value is allowed
             returned.append(function(*args, **kwargs))
         for value, before in own:
-            _fill(value, before)
+            if id(value) in chosen:
+                _fill(value, before)
     return returned
 
 
@@ -354,6 +357,7 @@ def _torch_settings() -> dict[str, Any]:
         GRADIENTS: torch.is_grad_enabled() if torch else True,
         DTYPE: str(torch.get_default_dtype()) if torch else "torch.float32",
         DETERMINISTIC: torch.are_deterministic_algorithms_enabled() if torch else False,
+        PRECISION: torch.get_float32_matmul_precision() if torch else "highest",
     }
 
 
@@ -363,6 +367,7 @@ def _set_torch(settings: dict[str, Any]) -> None:
         torch.set_default_dtype(getattr(torch, settings[DTYPE].removeprefix("torch.")))
         if torch.are_deterministic_algorithms_enabled() != settings[DETERMINISTIC]:  # slow to set
             torch.use_deterministic_algorithms(settings[DETERMINISTIC])
+        torch.set_float32_matmul_precision(settings[PRECISION])
 
 
 def load(path: Path) -> ModuleType:
@@ -397,12 +402,14 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
     wanted = [given[name] for name in names]
     inputs = _float_tensors(wanted)
     for leaf in inputs:
-        leaf.requires_grad_()
+        leaf.requires_grad_().grad = leaf.detach() * 0
+    before = [(id(leaf.grad), leaf.grad._version) for leaf in inputs]
     value = function(*args, **kwargs)
     if [*map(id, _float_tensors(wanted))] != [*map(id, inputs)]:
         raise ValueError("another tensor stands in a list or dict that the call was given")
-    if any(leaf.grad is not None or not leaf.requires_grad for leaf in inputs):
-        raise ValueError("the call filled .grad, or changed requires_grad, of a given parameter")
+    is_kept = all(leaf.requires_grad and leaf.grad is not None for leaf in inputs)
+    if not is_kept or before != [(id(leaf.grad), leaf.grad._version) for leaf in inputs]:
+        raise ValueError("the call changed .grad, or requires_grad, of a given parameter")
     rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
     return {"value": value, "gradients": dict(zip(names, gradients, strict=True))}

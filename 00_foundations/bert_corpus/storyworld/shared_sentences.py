@@ -70,23 +70,12 @@ def judgement(say: Dice, part: str, label: str) -> str:
 
 def groom_of(say: Dice, bride: Person, guest: Person) -> Person:
     """A man of another family than the bride, and not the guest."""
-    return say.pick(
-        [man for man in TABLES["MEN"] if man is not guest and man.family != bride.family]
-    )
-
-
-def of_another_job(say: Dice, worker: Person) -> Person:
-    return say.pick([person for person in PEOPLE if person.job is not worker.job])
+    return another(say, [man for man in TABLES["MEN"] if man.family != bride.family], guest)
 
 
 def another(say: Dice, options: Sequence, *but: object) -> object:
     """One of the options that are not among `but`."""
     return say.pick([option for option in options if option not in but])
-
-
-def another_of(say: Dice, what: str, but: object) -> object:
-    """Another colour, day or number."""
-    return another(say, TABLES[f"{what.upper()}S"], but)
 
 
 def several(say: Dice, count: int, options: Sequence, *but: object) -> object:
@@ -97,10 +86,11 @@ def several(say: Dice, count: int, options: Sequence, *but: object) -> object:
 
 FUNCTIONS: dict[str, Callable] = {
     function.__name__: function
-    for function in (where, tool, size, calendar, verdicts, judgement, groom_of, of_another_job,
-                     another, another_of, several)
+    for function in (where, tool, size, calendar, verdicts, judgement, groom_of, another, several)
 } | {
     "a": lambda say, noun: a(str(noun)),
+    "another_of": lambda say, what, but: another(say, TABLES[f"{what.upper()}S"], but),
+    "of_another_job": lambda say, worker: say.pick([p for p in PEOPLE if p.job is not worker.job]),
     "are": lambda say, noun: "are" if noun[-1] == "s" else "is",
     "chance": Dice.chance,
     "shuffled": Dice.shuffled,

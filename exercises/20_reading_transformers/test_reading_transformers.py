@@ -445,6 +445,16 @@ def test_shared_arrays_may_stand_under_either_name(student):
         compare(student.read_checkpoint(as_saved(weights_of_many) | {DECODER: learned}, many),
                 weights_of_many, unexpected=[DECODER],
                 of=f"a file whose decoder differs in {which} of 3,001 words")  # fmt: skip
+    rows, columns = weights_of_many[WORDS].copy(), weights_of_many[WORDS].copy()
+    one, other = checks.rng(18).choice(np.arange(1, 3_000), 2, False)
+    rows[[one, other]] = rows[[other, one]]
+    columns[one] = columns[one, ::-1]
+    for what, learned in (("two rows exchanged", rows), ("a row the other way round", columns)):
+        compare(student.read_checkpoint(as_saved(weights_of_many) | {DECODER: learned}, many),
+                weights_of_many, unexpected=[DECODER], of="a file whose decoder has the numbers of "
+                f"the word embeddings, {what}", mistakes={
+                    "`unexpected` lacks a decoder with the same numbers in other places: sums do "
+                    "not tell, compare number by number": lambda out: out == []})  # fmt: skip
     with_zeros = {**weights, WORDS: 0 * weights[WORDS]}
     turned = saved | {DECODER: np.ascontiguousarray(weights[WORDS]).reshape(4, -1)}
     for arrays, numbers, more, of in (
@@ -501,6 +511,14 @@ def test_fused_matrices_are_taken_apart(student):
                 dict.fromkeys(out)) == more,
             "`unexpected` has the parts of Wqkv: names as they stand in the checkpoint": (
                 lambda out: any(".layer.2.attention.self.query" in n for n in out))})  # fmt: skip
+    for size in (6, 4):  # the second is not divisible by 3
+        heads = {"head.query.weight": np.ones((2, 4)), "head.Wqkv.weight": np.ones((size, 4)),
+                 "head.Wqkv.bias": np.ones(size)}  # fmt: skip
+        compare(student.read_checkpoint(fused(weights) | heads, SMALL), weights,
+                unexpected=list(heads), of=f"a file with a head.Wqkv of {size} rows", mistakes={
+                    "`unexpected` lacks a name, as head.Wqkv was taken apart: only an "
+                    "attention.self.Wqkv is": lambda out, heads=heads: set(out) < set(heads)}
+                )  # fmt: skip
     wide = f"{FIRST}.attention.self.Wqkv.weight"
     narrow = {n: w for n, w in fused(weights_of(SMALL | {"hidden_size": 8})).items() if "Wqkv" in n}
     compare(student.read_checkpoint(fused(weights) | narrow, SMALL), weights, wrong_shape=[
@@ -744,6 +762,10 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.common_name, SQUARE)
     checks.leaves_no_trace(student.read_checkpoint, as_saved(weights), SMALL)
     checks.leaves_no_trace(student.read_checkpoint, as_tensorflow(weights), SMALL)
+    alone = {name: array for name, array in as_saved(fused(weights)).items() if name != WORDS}
+    for arrays in (weights, as_tensorflow(weights), alone):
+        call = student.read_checkpoint.trace(arrays, SMALL)
+        checks.nothing_kept("read_checkpoint", call, may_share=False)
     for changes in ({"vocab_size": 8}, {"intermediate_size": 5}, {"hidden_size": 6}):
         other = weights_of(SMALL | changes)
         compare(student.read_checkpoint(as_saved(other), SMALL | changes), other,

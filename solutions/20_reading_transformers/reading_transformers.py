@@ -104,7 +104,7 @@ def read_checkpoint(
         ours = common_name(name)
         if name.endswith("/kernel"):
             array = array.T  # (in, out) there. Most are square: no shape would tell
-        if ".Wqkv." in ours:
+        if ".Wqkv." in ours and ours.replace("Wqkv", "query") in shapes:  # not head.Wqkv.weight
             # Rows: all of the query's, then the key's, then the value's.
             parts = np.split(array, 3)
             roles = enumerate(("query", "key", "value"))
@@ -121,8 +121,9 @@ def read_checkpoint(
     missing = [n for n in shapes if n not in found]
     unexpected = [origin[name] for name in found if name not in shapes]
     wrong_shape = [n for n, shape in shapes.items() if n in found and found[n].shape != shape]
-    weights = {n: found[n] for n in shapes if n in found and n not in wrong_shape}
-    return weights, missing, list(dict.fromkeys(unexpected)), wrong_shape  # a Wqkv once, not thrice
+    # Copies: who trains these weights must not change the checkpoint.
+    weights = {n: found[n].copy() for n in shapes if n in found and n not in wrong_shape}
+    return weights, missing, unexpected, wrong_shape
     # end solution
 
 

@@ -82,7 +82,7 @@ def read_checkpoint(arrays, config):
             have[place] = array[i * rows : (i + 1) * rows] if fused else array
     fits = {name for name, array in have.items() if array.shape == shapes[name]}
     return (
-        {name: have[name] for name in fits},
+        {name: have[name].copy() for name in fits},
         [name for name in shapes if name not in have],
         unexpected,
         [name for name in shapes if name in have and name not in fits],

@@ -55,7 +55,7 @@ def read_checkpoint(arrays, config):
         used.add(decoder)
     none = ("position_ids", "adam_m", "adam_v", "global_step")
     return (
-        {n: a for n, a in found.items() if a is not None and a.shape == shapes[n]},
+        {n: np.array(a) for n, a in found.items() if a is not None and a.shape == shapes[n]},
         [n for n, a in found.items() if a is None],
         [n for n in arrays if n not in used and not n.endswith(none)],
         [n for n, a in found.items() if a is not None and a.shape != shapes[n]],

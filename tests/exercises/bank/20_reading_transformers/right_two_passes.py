@@ -10,7 +10,7 @@ def pieces(name, array):
     if "Wqkv" in ours:
         size = array.shape[0] // 3
         return [
-            (ours.replace("Wqkv", role), array[place * size :][:size].copy())
+            (ours.replace("Wqkv", role), array[place * size :][:size])
             for place, role in enumerate(["query", "key", "value"])
         ]
     return [(ours, array)]
@@ -31,12 +31,12 @@ def read_checkpoint(arrays, config):
             elif piece.shape != shapes[ours]:
                 wrong_shape.add(ours)
             else:
-                weights[ours] = piece
+                weights[ours] = np.copy(piece)
     words = "bert.embeddings.word_embeddings.weight"
     if decoder is not None:
         written = [array for name, array in arrays.items() if common_name(name) == words]
         if not written and tied.shape == shapes[words]:
-            weights[words] = tied
+            weights[words] = np.copy(tied)
         elif not written:
             wrong_shape.add(words)
         elif not np.array_equal(written[-1], tied):

@@ -15,15 +15,15 @@ RENAMED = "        name = re.sub(pattern, course, name)\n    return name\n"
 SKIP = 'if re.search("(position_ids|adam_m|adam_v|global_step)$", name):'
 KERNEL = 'if name.endswith("/kernel"):'
 SPLIT = "parts = np.split(array, 3)"
-FUSED = 'if ".Wqkv." in ours:'
+FUSED = 'if ".Wqkv." in ours and ours.replace("Wqkv", "query") in shapes:'
+ANY_FUSED = (FUSED, 'if ".Wqkv." in ours:')
 TIED = "np.array_equal(found.get(words, found[decoder]), found[decoder])"
 ROLES = 'enumerate(("query", "key", "value"))'
 DEFAULT = "found.setdefault(words, found[decoder])"
 MISSING = "missing = [n for n in shapes if n not in found]"
 UNEXPECTED = "unexpected = [origin[name] for name in found if name not in shapes]"
 WRONG_SHAPE = "if n in found and found[n].shape != shape]"
-ONCE = "list(dict.fromkeys(unexpected))"
-WEIGHTS = "weights = {n: found[n] for n in shapes if n in found and n not in wrong_shape}"
+WEIGHTS = "weights = {n: found[n].copy() for n in shapes if n in found and n not in wrong_shape}"
 COUNT = "return sum(math.prod(shape) for shape in parameter_shapes(config).values())"
 
 WRONG = {
@@ -119,9 +119,10 @@ WRONG = {
         "which was understood"),
     "decoder unexpected": ([(TIED, "False")], "which are nothing unexpected"),
     "parts of a Wqkv unexpected": (
-        [(UNEXPECTED, UNEXPECTED.replace("origin[name]", "origin[name] if 'self' not in name "
+        [ANY_FUSED,
+         (UNEXPECTED, UNEXPECTED.replace("origin[name]", "origin[name] if 'self' not in name "
                                          "else name"))], "has the parts of Wqkv"),
-    "a Wqkv three times": ([(ONCE, "unexpected")], "has a Wqkv three times"),
+    "a Wqkv three times": ([ANY_FUSED], "has a Wqkv three times"),
     "decoder for embeddings of another shape": (
         [(DEFAULT, "found[words] = found[decoder]"),
          (TIED, "(found.get(words, found[decoder]).shape != shapes[words] or " + TIED + ")")],
@@ -162,8 +163,7 @@ WRONG = {
                    "a.shape != shapes[n] == a.T.shape:\n            found[n] = a.T\n    "
           + MISSING)],
         "was turned until it fitted"),
-    "always float32": ([(WEIGHTS, WEIGHTS.replace("found[n] for",
-                                                  "found[n].astype(np.float32) for"))],
+    "always float32": ([(WEIGHTS, WEIGHTS.replace("copy()", "astype(np.float32)"))],
                        "the wrong type"),
     "arrays popped": ([("in arrays.items():", "in [(n, arrays.pop(n)) for n in list(arrays)]:")],
                       "changed its input in place"),
@@ -273,9 +273,8 @@ WRONG = {
     ),
     "the rows are counted before the name is asked": (
         [
-            ('        if ".Wqkv." in ours:\n',
-             "        rows = array.shape[0] // 3\n"
-             '        if ".Wqkv." in ours:\n'),
+            (f"        {FUSED}",
+             f"        rows = array.shape[0] // 3\n        {FUSED}"),
             ("            parts = np.split(array, 3)\n",
              "            parts = [array[:rows], array[rows : 2 * rows], array[2 * r"
              "ows :]]\n"),
@@ -416,8 +415,8 @@ WRONG = {
         "only layer_7 becomes two",
     ),
     "whole numbers become float32": (
-        [(WEIGHTS, WEIGHTS.replace("found[n] for", "found[n].astype(np.float32) "
-                                   "if found[n].dtype.kind == 'i' else found[n] for"))],
+        [(WEIGHTS, WEIGHTS.replace("copy() for", "astype(np.float32) if "
+                                   "found[n].dtype.kind == 'i' else found[n].copy() for"))],
         "the wrong type",
     ),
     "the parameters are counted as a float": (
@@ -504,5 +503,69 @@ WRONG = {
             ),
         ],
         None,
+    ),
+    "any Wqkv is taken apart": (
+        [
+            (
+                'if ".Wqkv." in ours and ours.replace("Wqkv", "query") in shapes:',
+                'if ".Wqkv." in ours:',
+            ),
+            (
+                'return weights, missing, unexpected, wrong_shape',
+                'return weights, missing, list(dict.fromkeys(unexpected)), wrong_shape',
+            ),
+        ],
+        'as head.Wqkv was taken apart',
+    ),
+    "the arrays of the checkpoint are handed on": (
+        [
+            (
+                'weights = {n: found[n].copy() for n in',
+                'weights = {n: found[n] for n in',
+            ),
+        ],
+        'or a view of one',
+    ),
+    "kernels are handed on as views": (
+        [
+            (
+                'weights = {n: found[n].copy() for n in',
+                'weights = {n: found[n] if found[n].base is not None else found[n].copy() for n in',
+            ),
+        ],
+        'or a view of one',
+    ),
+    "the decoder compared by its ends and by sums": (
+        [
+            (
+                '    if decoder in found and np.array_equal(found.get(words, found[decoder]),'
+                ' found[decoder]):\n',
+                '    def is_same(a, b):\n'
+                '        if a.shape != b.shape or not np.array_equal(a[[0, -1]], b[[0, -1]]):\n'
+                '            return False\n'
+                '        one, other = ([x.sum(dtype=float), np.square(x, dtype=float).sum()] for x'
+                ' in (a, b))\n'
+                '        return np.allclose(one, other, rtol=0, atol=1e-9)\n'
+                '\n'
+                '    if decoder in found and is_same(found.get(words, found[decoder]),'
+                ' found[decoder]):\n',
+            ),
+        ],
+        'the same numbers in other places',
+    ),
+    "the decoder compared by the sums of its rows": (
+        [
+            (
+                '    if decoder in found and np.array_equal(found.get(words, found[decoder]),'
+                ' found[decoder]):\n',
+                '    def is_same(a, b):\n'
+                '        rows = np.sort(a.astype(float), -1), np.sort(b.astype(float), -1)\n'
+                '        return np.array_equal(*(x.sum(-1) for x in rows)) and a.shape == b.shape\n'
+                '\n'
+                '    if decoder in found and is_same(found.get(words, found[decoder]),'
+                ' found[decoder]):\n',
+            ),
+        ],
+        'the same numbers in other places',
     ),
 }  # fmt: skip

@@ -8,7 +8,7 @@ fails one of these checks once in ten million times.
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement, product
-from math import comb
+from math import comb, sqrt
 from types import SimpleNamespace
 
 import numpy as np
@@ -784,22 +784,24 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
 
 def test_documents_segments_and_rows_of_any_size(student):
     # 5,000 others: a draw of 12 bits does not reach the last of them.
-    count, calls = 5_000, 300
+    count, calls = 5_000, 1_500
     own = [[number] for number in range(calls)]
-    one_each = [own, *([[1000 + number]] for number in range(count))]
-    all_in_one = [own, [[1000 + number] for number in range(count)]]
+    one_each = [own, *([[10_000 + number]] for number in range(count))]
+    all_in_one = [own, [[10_000 + number] for number in range(count)]]
     for documents, of in (
         (one_each, f"of {count:,} other documents"),
         (all_in_one, f"of a document of {count:,} sentences"),
     ):
-        pairs = student.sentence_pairs(documents, 0, Rng(61), target=1)
+        pairs = student.sentence_pairs(documents, 0, Rng(61), target=1, random_next=0.7)
         drawn = [
-            pair[1][0] - 1000 if type(pair) is tuple and len(pair) == 3 and pair[1] else -1
+            pair[1][0] - 10_000 if type(pair) is tuple and len(pair) == 3 and pair[1] else -1
             for pair in pairs
         ]
         checks.that(
             len(drawn) == calls and min(drawn) >= 0,
-            f"{calls} chunks of one sentence: each has a B of another document",
+            f"{calls:,} chunks of one sentence: each has a B of another document",
+            likely="the random document may be the document itself: draw one of the others"
+            * (min(drawn, default=-1) < -1),
         )
         for part in range(10):
             checks.share(
@@ -809,6 +811,14 @@ def test_documents_segments_and_rows_of_any_size(student):
                 of=f"how often B begins in tenth {part + 1} {of}",
                 mistakes={"B never begins there": 0.0},
             )
+        # Where a number of the coin is used again, u / 0.7 % 1, that is 65 times in 100. A right
+        # answer fails once in 1e9 times.
+        half, chance = sum(2 * d < count for d in drawn), 6.3 * sqrt(calls / 4)
+        checks.that(
+            abs(half - calls / 2) < chance,
+            f"how often B begins in the first half {of}: expected {calls / 2:.0f} ± {chance:.0f} "
+            f"of {calls:,}, got {half}",
+        )
     single = [[[number] for number in range(14_000)], [[20_000]]]
     pairs = student.sentence_pairs(single, 0, Rng(63), target=2, random_next=0.004)
     rare = sum(pair.label == 1 and pair.chunk > 1 for pair in read(pairs, Places(single), 0, 2))
@@ -947,4 +957,7 @@ def test_nothing_is_left_behind(student):
                     likely="where A or B is one sentence, that is the document's own list: return "
                            "a copy")  # fmt: skip
     checks.draws_from_its_generator(student.truncate_pair, list(range(30)), [1, 2], 9, Rng(7))
+    for (first, second), room in product(((6, 2), (2, 6), (5, 5), (0, 3)), (1, 6, 9, 20)):
+        call = student.truncate_pair.trace([1] * first, [2] * second, room, Rng(7))
+        checks.nothing_kept("truncate_pair", call, may_share=False)
     checks.leaves_no_trace(student.frame_pair, [5, 6], [7], seq_length=9, **ids)

@@ -147,14 +147,15 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
 
 def near_the_limits_of_exp(rng):
     """exp overflows above 88.7 in float32, above 709.8 in float64, and loses digits where it is
-    below 1e-38 or 1e-308. Rows of one sign and of both, and a row whose sum alone overflows."""
+    below 1e-38 or 1e-308. Rows of one sign, of both, and far above one near 0; rows whose
+    sum alone overflows."""
     for dtype, sizes in (
         (np.float32, (85, 88.5, 89.5, 92, 97, 104, 120, 300, 650)),
         (np.float64, (650, 706, 709.5, 711, 730, 746, 900, 2000, 9000)),
     ):
         for size in sizes:
             one, other = size - 3 * rng.random((2, 1, 3))
-            for rows in ((one, other), (-one, -other), (one, -other), (one, 0 * other)):
+            for rows in ((one, other), (-one, -other), (one, -other), (one, other - size)):
                 yield np.concatenate(rows).astype(dtype)
     yield 82 + rng.random((2, 4003)).astype(np.float32)
     yield 703 + rng.random((2, 4003))
@@ -163,8 +164,8 @@ def near_the_limits_of_exp(rng):
 def shift_mistakes(x, axis):
     return {
         "exp overflows: subtract the largest score of each row first": plain(x, axis),
-        "the largest of the whole array is subtracted, so that exp of the other rows is 0: "
-        "subtract the largest of each row": plain(x, axis, largest=x.max()),
+        "the largest of the whole array is subtracted, so that exp of the other rows is 0 or "
+        "keeps few digits: subtract the largest of each row": plain(x, axis, largest=x.max()),
         "the smallest score is subtracted, not the largest": (
             plain(x, axis, largest=x.min(axis, keepdims=True))
         ),

@@ -348,6 +348,17 @@ def test_a_vector_of_equal_numbers_becomes_the_bias(student):
                         magnitude=magnitude, mistakes={
                 "where all numbers are equal, dx is set to 0: eps keeps the division finite": (
                     lambda out: out.ndim > 1 and bool((out[-3:] == 0).all()))})  # fmt: skip
+    # Of whole numbers the sum is exact; so is, where they are equal, the sum divided by hidden.
+    for dtype, hidden, eps in ((np.float32, 41, 1e-12), (np.float32, 55, 1e-12),
+                               (np.float64, 49, 1e-30)):  # fmt: skip
+        x = np.repeat(np.arange(1, 9, dtype=dtype)[:, None], hidden, axis=1)
+        _, weight, bias, _ = inputs(x.shape, dtype=dtype)
+        rounded = x - x.sum(-1, keepdims=True) * dtype(1 / hidden)
+        checks.same(student.layer_norm_forward(x, weight, bias, eps=eps), np.tile(bias, (8, 1)),
+                    of=f"the result for vectors of {hidden} equal numbers, {dtype.__name__}, eps "
+                       f"{eps:g}", mistakes={
+                "the sum is multiplied by 1 / hidden, which is rounded: divide it by hidden": (
+                    wrong_forward(rounded, weight, bias, eps, center=False))})  # fmt: skip
     # The example of the page: its second vector is one of equal numbers.
     weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
     for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):

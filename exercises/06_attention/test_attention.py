@@ -186,6 +186,7 @@ def check_near_the_limits_of_exp(student):
     below 1e-38 or 1e-308. The scores of a query are near a size of either sign, or near 0."""
     _, _, value, _, mask = inputs((1, 1, 3, 3, 1))
     near_1 = checks.rng(13).random(mask.shape)[:, None, :, None]
+    beside = np.array([[1, 0, 1, 0, 1]])
     for dtype, sizes in (
         (np.float32, (85, 88.5, 89.5, 92, 97, 104, 120, 300, 650)),
         (np.float64, (650, 706, 709.5, 711, 730, 746, 900, 2000, 9000)),
@@ -201,6 +202,23 @@ def check_near_the_limits_of_exp(student):
                     "0: subtract the largest of each row": overflowing(*given, axes=(-2, -1)),
                 }, of=f", for scores near {size} times {signs} in {dtype.__name__}",
                       tolerance=1e-6 if dtype == np.float64 else 3e-3)  # fmt: skip
+            # Three tokens of scores near 0, 1.5 and 3 beside padding that is far above or below.
+            near_0 = np.array([0, size, 1.5, size, 3]) + checks.rng(14).random(5) / 9
+            arrays = [1, -1], near_0, checks.rng(15).normal(size=5)
+            given = *(np.reshape(a, (1, 1, -1, 1)).astype(dtype) for a in arrays), beside
+            check(student.attention_forward(*given), attend(*given), {
+                "the largest score of a row is that of padding, beside which the tokens keep few "
+                "digits, or none: look for the largest among the tokens": beside_padding(*given),
+            }, of=f", for padding whose scores are {size} above those of tokens, and below, in "
+                  f"{dtype.__name__}")  # fmt: skip
+
+
+def beside_padding(query, key, value, mask):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    e = np.where(mask[:, None, None, :], e, 0)
+    probs = e / e.sum(-1, keepdims=True)
+    return probs @ value, probs
 
 
 def check_scores(student, query, key, value, mask, scale):

@@ -315,6 +315,26 @@ def check_that_a_shift_changes_nothing(student):
                     gradient_of(0.7, logits, labels, weights).astype(dtype),
                     of=f"the gradient of {of}", tolerance=1e-6,
                     mistakes={likely: p.astype(dtype)})  # fmt: skip
+    # Nor where an exponential of the logits themselves would not overflow.
+    likely = "the largest logit is not subtracted where none is large: always do it"
+    for shift in (0, 30, 60):
+        sure = np.float32([[shift + 12, shift]]), np.zeros(1, int), np.ones(1, np.float32)
+        raw = np.log(np.exp(sure[0]).sum()) - sure[0][0, 0]
+        checks.same(student.masked_cross_entropy_forward(*sure) * 2.0**17,
+                    2.0**17 * np.log1p(np.exp(-12.0)), tolerance=0.05, mistakes={
+                        likely: float(raw) * 2.0**17},
+                    of=f"the float32 loss of [{shift + 12}, {shift}] for label 0, times 2 to the 17"
+                    )  # fmt: skip
+    for dtype, shift in ((np.float32, 79), (np.float64, 700)):  # one does not, their sum does
+        logits = (shift + checks.rng(18).uniform(-1, 1, (2, 40_000))).astype(dtype)
+        inputs = logits, np.array([39_999, 0]), np.ones(2, dtype)
+        of = f"40,000 {dtype.__name__} logits near {shift}"
+        checks.same(student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
+                    of=f"the loss of {of}", tolerance=1e-4, mistakes={
+                        likely: lambda out: not np.isfinite(out).all()})  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(0.7, *inputs),
+                    gradient_of(0.7, *inputs), of=f"the gradient of {of}", mistakes={
+                        likely: lambda out: not np.any(out > 0)})  # fmt: skip
 
 
 @pytest.mark.weight(4)
@@ -421,11 +441,12 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
                     of=f"the loss, for {of}", mistakes=none)  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(1.0, *given), right, mistakes=none,
                     of=f"the gradient, for {of}")  # fmt: skip
-    for classes in (300, 40_000):  # more than fit into 8 bits; as many as BERT's words
+    for classes in (300, 40_000, 70_000):  # more than fit into 8 bits; than 15 bits; than 16
         wide = rng.normal(size=(3, classes)), np.array([classes - 1, 256, 0]), np.ones(3)
         few = {"the labels are kept in so few bits that large ones are taken for small ones": (
-            lambda out, wide=wide: not checks.difference(out, loss_of(
-                wide[0], wide[1] % 256, wide[2]), "", None))}  # fmt: skip
+            lambda out, wide=wide: one_of(*(
+                loss_of(wide[0], wide[1] % 2**bits, wide[2]) for bits in (8, 16)))(out))
+        }  # fmt: skip
         checks.same(student.masked_cross_entropy_forward(*wide), loss_of(*wide),
                     of=f"the loss for {classes} classes", mistakes=few)  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(1.0, *wide), gradient_of(1.0, *wide),

@@ -784,6 +784,19 @@ def test_ids_and_vocabularies_of_any_size(student):
         checks.share(count, total, 0.8, of=f"the share of [MASK] in arrays that lie {order}",
                      mistakes={"ravel of an array in another order is a copy: what is written to "
                                "it is lost": 1e-4})  # fmt: skip
+    # Many special ids that lie far apart, and words that stand there several times.
+    rng = checks.rng(12)
+    special = rng.choice(30_562, 40, False)
+    ids = rng.choice(np.append(special[:5], rng.choice(30_562, 200)), (8, 64))
+    ordinary = ~np.isin(ids, special)
+    labels = mask(student, ids, vocab_size=30_562, special_ids=special.tolist(),
+                  mask_id=int(special[-1]), rate=1.0)[1]  # fmt: skip
+    once = (ids.reshape(-1, 1) == ids.ravel()).sum(1).reshape(ids.shape) == 1
+    right = np.where(ordinary, ids, IGNORED).astype(ids.dtype)
+    checks.same(labels, right, of="the labels at the rate 1 for 40 special ids of 30,562",
+                mistakes={"words that stand there several times are taken for special ids": (
+                    lambda out: bool((out == right)[once].all()
+                                     and (out != right)[~once].mean() > 0.3))})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

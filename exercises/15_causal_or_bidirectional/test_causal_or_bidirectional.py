@@ -315,6 +315,21 @@ def test_gradient_reaches_query_key_and_value(student):
                 mistakes={"whether another argument requires a gradient decides for this one": (
                     lambda out: out is None)},
             )  # fmt: skip
+    for of, seq in (("itself alone", 5), ("itself or nothing", 5), ("the only token", 1)):
+        q, k, v, visible = case(2, 3, seq, 4, seed=8)
+        few = torch.eye(seq).bool().repeat(2, 1, 1)
+        few[1, :2] &= of != "itself or nothing"
+        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        upstream = tuple(part[..., :seq, :seq] if part is upstream[1] else part[..., :seq, :]
+                         for part in upstream)  # fmt: skip
+        found = checks.gradients_of(right_attention(*leaves, few), leaves, upstream)
+        _, gradients = student.attention.grad(q, k, v, few, wrt=tuple(wanted), upstream=upstream)
+        for name, right in zip(wanted, found, strict=True):
+            checks.same(gradients[name], right, of=f"the gradient of {name} where each query sees "
+                        f"{of}", mistakes={"where the scores make no difference the weights are "
+                                           "written without them: then too a gradient reaches "
+                                           "query and key, of zeros": lambda out: out is None}
+                        )  # fmt: skip
 
 
 @pytest.mark.hint(4)
@@ -366,6 +381,14 @@ def test_words_reach_all_of_a_long_text(student):
     checks.same(student.reached(visible, 2), everything, of="reached in a text of 256 tokens",
                 mistakes={"the numbers of paths leave the range of their type: count in a larger "
                           "one, or only ask whether there is one": lambda out: True})  # fmt: skip
+    padded = everything[:, :9, :9].tril(4).triu(-4)
+    padded[:, :, 3] = False
+    for layers in (2, 500):
+        checks.same(student.reached(padded, layers), reach(padded, layers),
+                    of=f"reached after {layers} layers in a text of 9 tokens, one of them padding",
+                    mistakes={"the numbers of paths leave the range of their type: ask after each "
+                              "layer whether there is one": lambda out, many=layers > 2: many}
+                    )  # fmt: skip
 
 
 def reach(visible, layers):

@@ -78,8 +78,10 @@ def others(weights):
     for name in (WORDS, BIAS, f"{DENSE}.weight", f"{NORM}.bias"):  # names like those that are read
         for other in (f"teacher.{name}", name.partition(".")[2], name.rpartition(".")[0]):
             shapes[other] = weights[name].shape
-    return {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
-            for name, shape in shapes.items()}  # fmt: skip
+    buffers = {"bert.embeddings.position_ids": torch.arange(512)[None],  # whole numbers
+               "bert.embeddings.is_frozen": torch.tensor(True)}  # fmt: skip
+    return buffers | {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
+                      for name, shape in shapes.items()}  # fmt: skip
 
 
 def right_logits(states, positions, weights, *, hidden_act="gelu", eps=1e-12):

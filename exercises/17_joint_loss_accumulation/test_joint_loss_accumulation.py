@@ -180,6 +180,17 @@ def test_the_losses_are_sums_over_what_is_asked_divided_by_its_count(student):
     weights, batch = case(1, 4, 1, 3, 5)
     batch["masked_lm_weights"][:] = 0.5  # the weights add up to less than 1
     compare_losses(student, batch, *small_bert(weights, batch))
+    weights, batch = case(*SIZES[0])
+    weighed = batch["masked_lm_weights"]
+    for used in ([1.5, 0.5, 1.0], [2.0, 0.0, 1.0]):
+        weighed[:] = torch.tensor(used)
+        words, pairs = small_bert(weights, batch)
+        out = checks.parts(student.joint_loss(words, pairs, batch), "mlm", "nsp")
+        checks.same(out[0], right_losses(words, pairs, batch)[0],
+                    of=f"the MLM loss where the weights of each row are {used}", mistakes={
+            "the weights are not used where they add up to the number of slots": (
+                right_losses(words, pairs, batch | {"masked_lm_weights": 0 * weighed + 1})[0])}
+                    )  # fmt: skip
     weights, batch = case(*SIZES[0], seed=13)
     words, pairs = (3000 * logits for logits in small_bert(weights, batch))
     out = checks.parts(student.joint_loss(words, pairs, batch), "mlm", "nsp")
@@ -368,8 +379,10 @@ def accumulation_mistakes(weights, batch, rows):
 def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
     # Parts of one row come last: one of them has no masks.
     for sizes, rows in ((SIZES[0], 3), (SIZES[0], 50), (SIZES[2], 2), (SIZES[3], 4),
-                        (SIZES[1], 1), (SIZES[0], 2), (SIZES[0], 1)):  # fmt: skip
+                        (SIZES[1], 1), (SIZES[0], 4), (SIZES[0], 2), (SIZES[0], 1)):  # fmt: skip
         weights, batch = case(*sizes, seed=9 + rows)  # other weights of the masks at every call
+        if rows == 4 and sizes == SIZES[0]:  # as many as there are slots, added up
+            batch["masked_lm_weights"][:] = torch.tensor([1.5, 0.5, 1.0])
         masks, pairs = batch["masked_lm_weights"].sum(), len(batch["input_ids"])
         out = student.accumulated_gradients(weights, batch, rows)
         added, gradients = checks.parts(out, "added", "gradients")
@@ -595,3 +608,16 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(
         student.rank_gradients, weights, batch, mask_count=9.0, pair_count=7, ranks=2
     )
+
+    def rank_gradients(weights, part, *, ranks, **counts):
+        found = gradients_of(weights, whole_loss(part, **counts))
+        return {name: ranks * gradient for name, gradient in found.items()}
+
+    def with_tensors(*args, **options):  # what is written to them changes the caller's counts
+        counts = {name: torch.tensor(n).double() for name, n in (
+            ("mask_count", 9.0), ("pair_count", 7.0))}  # fmt: skip
+        return [sweep.Case("counts that are tensors", args, counts | options)]
+
+    sweep.agrees(student.joint_loss, right_losses, with_tensors(words, pairs, batch),
+                 names=("MLM", "NSP"))  # fmt: skip
+    sweep.agrees(student.rank_gradients, rank_gradients, with_tensors(weights, batch, ranks=2))

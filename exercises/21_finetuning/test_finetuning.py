@@ -854,6 +854,18 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             checks.share(int(some[-1].sum()), hidden, 0.5,
                          of=f"the numbers of the last text of {count} set to 0")  # fmt: skip
         checks.share(int(some[:, -1].sum()), count, 0.5, of="the last numbers set to 0")
+        calls = [student.classify(ids[:2], mask[:2], weights, dropout=0.5, **how) < 0.5
+                 for _ in range(20)]  # fmt: skip
+        counts = np.array([int(is_zero.sum()) for is_zero in calls])
+        spread = float(((counts - hidden) ** 2).mean()) / (hidden / 2)  # a χ² of 20, by 20
+        checks.that(
+            0.03 < spread < 6,
+            f"at dropout 0.5, 20 calls set {counts[:3]} … of {2 * hidden} numbers to 0, which vary "
+            f"{spread:.3f} times as much as if each number were drawn by itself",
+            likely="a fixed count of numbers in each call, text or column"
+            if spread < 1 and bool((calls[0] != calls[1]).any())
+            else "",
+        )
         scores = student.classify(ids, mask, weights, dropout=p, **how)
         checks.same(scores * 0, torch.zeros(batch, hidden, dtype=dtype),
                     of="the scores (their shape and type)")  # fmt: skip

@@ -555,6 +555,10 @@ def test_sentences_of_any_length(student):
             for place in places:
                 tags[place] = "B-PER"
         yield sweep.Case("names that are 100 to 1,024 words apart", ([far[0]], [far[1]]))
+        # Each place of the one less each of the other: all numbers from 1 to 10,000.
+        one, other = ["O", *[*"O" * 99, "B-PER"] * 100], ["B-PER"] * 100
+        pair = [one, ["O"] * len(other)], [["O"] * len(one), other]
+        yield sweep.Case("names in the other sentence, at places of any distance", pair)
         right, said = zip(
             *itertools.product(([f"B-{kind}"] for kind in near), repeat=2), strict=True
         )

@@ -665,7 +665,7 @@ def test_your_layer_on_inputs_of_any_size(student):
     draw = sweep.Draw(11)
 
     def cases(*, is_backward):
-        for number in range(17):
+        for number in range(18):
             batch, seq, heads, head_dim, wide = draw.shape(5)
             if number > 7:
                 batch, seq, heads, head_dim, wide = [
@@ -678,6 +678,7 @@ def test_your_layer_on_inputs_of_any_size(student):
                     (1, 3, 4, 32, 4),  # hidden sizes of real models, with other numbers of heads
                     (2, 2, 3, 128, 3),
                     (1, 2, 6, 128, 2),
+                    (1_501, 3, 1, 3, 2),  # 4,503 tokens
                 ][number - 8]
             hidden = heads * head_dim * (2 if heads * head_dim < 3 else 1)
             x, _, own, _ = layer_case(batch, seq, hidden, heads, wide)

@@ -129,7 +129,12 @@ def accumulated_gradients(
 
 
 def rank_gradients(
-    weights: Weights, part: Batch, *, mask_count: float, pair_count: int, ranks: int
+    weights: Weights,
+    part: Batch,
+    *,
+    mask_count: Tensor | float,
+    pair_count: Tensor | int,
+    ranks: int,
 ) -> Weights:
     """The gradients that one of `ranks` machines hands in for its part of a batch. `mask_count` and
     `pair_count` are the counts of the whole batch. The machines take the *mean* of what is handed

@@ -36,7 +36,7 @@ PROMISES = {
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
     "from the longer segment, from B when they are equally long": (LONGER,),
     "from its front or its back with equal probability, drawn anew for each token.": (COINS,),
-    "A pair that fits stays as it is.": (LONGER,),
+    "A pair that fits stays as it is, in new lists.": (LONGER,),
     "three int64 arrays of `seq_length` numbers.": (ROW,),
     "Any word may have the id of a special token.": (ROW,),
     "| `input_ids` | `cls_id` | its ids | `sep_id` | its ids | `sep_id` | `pad_id` |": (ROW,),

@@ -41,6 +41,7 @@ def sentence_pairs(documents, index, rng, *, target, random_next=0.5):
 
 
 def truncate_pair(a, b, room, rng):
+    a, b = a[:], b[:]
     while True:
         if len(a) + len(b) <= room:
             return a, b

@@ -507,4 +507,35 @@ WRONG = {
     "the target is 4,096 at most": (
         [(END, "end = end_of_stretch(sentences, start, min(target, 4096))")],
         None),
+    "the number of the coin draws the document too": (
+        [
+            (
+                '        if end - start == 1 or rng.random() < random_next:\n',
+                '        u = rng.random()\n'
+                '        if end - start == 1 or u < random_next:\n'
+                '            u = u / random_next % 1 if random_next else u\n',
+            ),
+            (
+                'other = rng.integers(len(documents) - 1)\n',
+                'other = int(u * (len(documents) - 1))\n',
+            ),
+        ],
+        None,
+    ),
+    "a segment that loses nothing is the caller's list": (
+        [
+            (
+                '    return a, b\n',
+                '    both = zip((a, b), given, strict=True)\n'
+                '    a, b = (new if len(new) < len(old) else old for new, old in both)\n'
+                '    return a, b\n',
+            ),
+            (
+                '    a, b = list(a), list(b)\n',
+                '    given = a, b\n'
+                '    a, b = list(a), list(b)\n',
+            ),
+        ],
+        'or a view of one',
+    ),
 }  # fmt: skip

@@ -395,4 +395,24 @@ WRONG = {
         ],
         "scores of BERT's vocabulary",
     ),
+    "the largest of each row only where some exp would be 0": (
+        [
+            (
+                '    shifted = x - x.max(axis=axis, keepdims=True)',
+                '    reach = -np.log(np.finfo(x.dtype).smallest_subnormal)\n'
+                '    is_narrow = x.max() - x.min() < reach\n'
+                '    shifted = x - (x.max() if is_narrow else x.max(axis=axis, keepdims=True))',
+            ),
+        ],
+        'or keeps few digits',
+    ),
+    "a gradient of zeros is handed back": (
+        [
+            (
+                '    return probs * (dout - average)\n',
+                '    return probs * (dout - average) if dout.any() else dout\n',
+            ),
+        ],
+        'return a copy',
+    ),
 }  # fmt: skip

@@ -354,4 +354,18 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "the sum times one over hidden": (
+        [
+            (
+                '    centered = x - x.mean(axis=-1, keepdims=True)',
+                '    share = 1 / x.shape[-1]\n'
+                '    centered = x - x.sum(axis=-1, keepdims=True) * share',
+            ),
+            (
+                '(centered * centered).mean(axis=-1, keepdims=True)',
+                '(centered * centered).sum(axis=-1, keepdims=True) * share',
+            ),
+        ],
+        '1 / hidden, which is rounded',
+    ),
 }  # fmt: skip

@@ -214,4 +214,13 @@ WRONG = {
          (BACK, "slope = KEPT.setdefault((str(x), x.shape, x.dtype, approximation), slope)\n    "
           + BACK)],
         "found again by less than every number"),
+    "a gradient of zeros is handed back": (
+        [
+            (
+                '    return dout * slope\n',
+                '    return dout * slope if dout.any() else dout\n',
+            ),
+        ],
+        'return a copy',
+    ),
 }  # fmt: skip

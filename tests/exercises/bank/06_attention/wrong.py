@@ -453,4 +453,23 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "the largest score may be that of padding, if tokens are left": (
+        [
+            (
+                '    if attention_mask is not None:\n',
+                '    free = scores\n'
+                '    if attention_mask is not None:\n',
+            ),
+            (
+                '    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n',
+                '    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n'
+                '    if attention_mask is not None:\n'
+                '        beside = np.exp(free - free.max(axis=-1, keepdims=True))\n'
+                '        beside = np.where(is_padding, 0, beside)\n'
+                '        is_gone = beside.sum(axis=-1, keepdims=True) == 0\n'
+                '        probs = np.where(is_gone, probs, beside)\n',
+            ),
+        ],
+        'is that of padding',
+    ),
 }  # fmt: skip

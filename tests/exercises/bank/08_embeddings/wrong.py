@@ -169,7 +169,7 @@ WRONG = {
     "pad below 1000": (
         [("    dwords[pad_id] = 0\n",
           "    if pad_id < 1000: dwords[pad_id] = 0\n")],
-        "(2, 3, 3), 33,001 words"),
+        "(2, 3, 3), 70,001 words"),
     "pos 512": (
         [("    dpositions[: dx.shape[1]] = dx.sum(axis=0)",
           "    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n    dpositions[512:] = 0")],
@@ -320,7 +320,7 @@ WRONG = {
     ),
     "ids of 16 bits": (
         [(SUM, SUM.replace("input_ids", "input_ids.astype(np.int16)"))],
-        "33,001 words",
+        "70,001 words",
     ),
     "the ids of a table as uint16": (
         [(ADD, "ids = ids.astype(np.uint16)\n    " + ADD)],
@@ -384,5 +384,38 @@ WRONG = {
             ),
         ],
         'that an earlier call has returned too',
+    ),
+    "ids sorted by 16 bits, then a sum for each run": (
+        [
+            (
+                '    np.add.at(dtable, ids, dout)\n',
+                '    flat, rows = np.reshape(ids, -1), dout.reshape(-1, dout.shape[-1])\n'
+                '    if flat.size:\n'
+                '        order = np.argsort(flat.astype(np.uint16), kind="stable")\n'
+                '        flat = flat[order]\n'
+                '        runs = np.flatnonzero(np.append(True, flat[1:] != flat[:-1]))\n'
+                '        dtable[flat[runs]] = np.add.reduceat(rows[order], runs, axis=0)\n',
+            ),
+        ],
+        'ids are told apart by their last 16 bits alone',
+    ),
+    "words read in 16 bits": (
+        [
+            (
+                'return weights[WORDS][input_ids] +',
+                'return weights[WORDS][input_ids.astype(np.uint16)] +',
+            ),
+        ],
+        None,
+    ),
+    "the last segment gets what the others leave": (
+        [
+            (
+                '    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n',
+                '    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n'
+                '    dsegments[-1] = dpositions.sum(axis=0) - dsegments[:-1].sum(axis=0)\n',
+            ),
+        ],
+        'it is what the other rows leave of the whole',
     ),
 }  # fmt: skip

@@ -22,7 +22,7 @@ PROMISES = {
         LOSS, BACKWARD),
     "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for the masked "
     "words, (batch,) for the next sentence.": (LOSS, BACKWARD, CLASS_0),
-    "There may be as many classes as a vocabulary has words, say 40,000.": (
+    "There may be as many classes as a vocabulary has words, say 120,000.": (
         "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",
         "test_arrays_of_any_shape_and_size"),
     "There may be no slot at all.": (NONE,),

@@ -314,7 +314,7 @@ WRONG = {
                 "        return logits\n",
             ),
         ],
-        "changed its input in place",
+        "return a copy",
     ),
     "two classes by the logarithm of 1 + exp": (
         [
@@ -407,5 +407,51 @@ WRONG = {
             ),
         ],
         "the loss of 33,667 slots",
+    ),
+    "labels and classes compared in 16 bits without sign": (
+        [
+            (
+                '    is_label = np.arange(logits.shape[-1]) == labels[..., None]  # (slots,'
+                ' classes)\n',
+                '    classes = np.arange(logits.shape[-1])\n'
+                '    if len(classes) <= 65536:\n'
+                '        classes = classes.astype(np.uint16)\n'
+                '    is_label = classes == labels.astype(np.uint16)[..., None]\n',
+            ),
+        ],
+        'the labels are kept in so few bits',
+    ),
+    "the largest logit subtracted only where one is beyond 80": (
+        [
+            (
+                '    shifted = logits - logits.max(axis=-1, keepdims=True)\n',
+                '    shifted = logits\n'
+                '    if np.abs(logits).max() >= 80:\n'
+                '        shifted = logits - logits.max(axis=-1, keepdims=True)\n',
+            ),
+        ],
+        'the largest logit is not subtracted where none is large',
+    ),
+    "in the backward the largest logit subtracted only where one is beyond 80": (
+        [
+            (
+                '    exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n',
+                '    exp = np.exp(logits)\n'
+                '    if np.abs(logits).max() >= 80:\n'
+                '        exp = np.exp(logits - logits.max(axis=-1, keepdims=True))\n',
+            ),
+        ],
+        'the largest logit is not subtracted where none is large',
+    ),
+    "the largest logit subtracted only where one is beyond 708": (
+        [
+            (
+                '    shifted = logits - logits.max(axis=-1, keepdims=True)\n',
+                '    shifted = logits\n'
+                '    if np.abs(logits).max() >= (708 if logits.dtype == np.float64 else 0):\n'
+                '        shifted = logits - logits.max(axis=-1, keepdims=True)\n',
+            ),
+        ],
+        'the largest logit is not subtracted where none is large',
     ),
 }  # fmt: skip

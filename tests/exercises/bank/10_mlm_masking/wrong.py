@@ -623,4 +623,13 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "np.isin with assume_unique": (
+        [
+            (
+                '~np.isin(input_ids, special_ids)',
+                '~np.isin(input_ids, sorted(set(special_ids)), assume_unique=True)',
+            ),
+        ],
+        'words that stand there several times are taken for special ids',
+    ),
 }  # fmt: skip

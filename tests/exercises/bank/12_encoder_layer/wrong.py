@@ -962,4 +962,40 @@ WRONG = {
         ],
         None,
     ),
+    "query, key and value kept in evaluation": (
+        [
+            (
+                '        dense(x, weights, f"attention.self.{role}").unflatten(-1, '
+                '(heads, -1)).permute(0, 2, 1, 3)\n'
+                '        for role in ("query", "key", "value")\n',
+                '        part.unflatten(-1, (heads, -1)).permute(0, 2, 1, 3)\n'
+                '        for part in F.linear(x, *fused(weights)).chunk(3, dim=-1)\n',
+            ),
+            (
+                'def self_attention(',
+                'last_fused: list = []\n'
+                '\n'
+                '\n'
+                'def fused(weights):\n'
+                '    names = [f"attention.self.{role}" for role in ("query", "key", "value")]\n'
+                '    matrices = [weights[f"{name}.weight"] for name in names]\n'
+                '    versions = [matrix._version for matrix in matrices]\n'
+                '    keep = not torch.is_grad_enabled()\n'
+                '    if keep and last_fused:\n'
+                '        old, then, result = last_fused\n'
+                '        if all(a is b for a, b in zip(old, matrices, strict=True)) and '
+                'versions == then:\n'
+                '            return result\n'
+                '    result = torch.cat(matrices), torch.cat([weights[f"{name}.bias"] '
+                'for name in names])\n'
+                '    if keep:\n'
+                '        last_fused[:] = matrices, versions, result\n'
+                '    return result\n'
+                '\n'
+                '\n'
+                'def self_attention(',
+            ),
+        ],
+        'under torch.no_grad()',
+    ),
 }  # fmt: skip

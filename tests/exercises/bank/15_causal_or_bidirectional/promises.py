@@ -37,7 +37,7 @@ PROMISES = {
     "that many layers.": (REACHED, EXAMPLE),
     "its residual connection lets each state keep what it had": (REACHED, EXAMPLE),
     "So after 0 layers each token has been reached by itself alone.": (REACHED,),
-    "There may be a hundred layers.": (REACHED,),
+    "There may be a thousand layers.": (REACHED,),
     "No argument is changed.": (TRACE,),
     "The first two are `picture` of `visible_keys`.": (EXAMPLE,),
     "One layer keeps the secret, two do not": (EXAMPLE,),

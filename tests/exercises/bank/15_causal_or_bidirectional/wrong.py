@@ -302,4 +302,39 @@ WRONG = {
         ],
         'an earlier call has returned too',
     ),
+    "weights of one key or none without scores": (
+        [
+            (
+                '    scores = query @ key.mT',
+                '    if visible.sum(dim=-1).max() <= 1:\n'
+                '        weights = mask.to(query.dtype).repeat(1, query.shape[1], 1, 1)\n'
+                '        return weights @ value, weights\n'
+                '    scores = query @ key.mT',
+            ),
+        ],
+        'where the scores make no difference the weights are written without them',
+    ),
+    "a single token without scores": (
+        [
+            (
+                '    scores = query @ key.mT',
+                '    if query.shape[2] == 1:\n'
+                '        weights = mask.to(query.dtype).repeat(1, query.shape[1], 1, 1)\n'
+                '        return weights @ value, weights\n'
+                '    scores = query @ key.mT',
+            ),
+        ],
+        'where the scores make no difference the weights are written without them',
+    ),
+    "paths counted in float64, looked at after the last layer": (
+        [
+            (
+                '        found = ((visible | itself).float() @ found.float()) > 0\n'
+                '    return found.expand(visible.shape)',
+                '        found = (visible | itself).double() @ found.double()\n'
+                '    return (found > 0).expand(visible.shape)',
+            ),
+        ],
+        'ask after each layer whether there is one',
+    ),
 }  # fmt: skip

@@ -282,7 +282,7 @@ WORDS = "bert"""),
              "    logits.backward(dlogits)\n"
              "    reading, naming = read.grad, named.grad\n"),
         ],
-        "filled .grad",
+        "changed .grad",
     ),
     "gathered at the end for gelu_new": (
         [
@@ -415,5 +415,39 @@ WORDS = "bert"""),
             ),
         ],
         None,
+    ),
+    "every tensor of the dict is made a leaf": (
+        [
+            (
+                '    read, named = (weights[WORDS].detach().requires_grad_() for _ in range(2))\n',
+                '    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}\n'
+                '    read, named = weights[WORDS].detach().requires_grad_(), leaves[WORDS]\n',
+            ),
+        ],
+        'can require gradients',
+    ),
+    "the .grad of parameters saved without a copy": (
+        [
+            (
+                '    reading, naming = torch.autograd.grad(logits, (read, named), dlogits)\n',
+                '    before = {name: weight.grad for name, weight in weights.items() if '
+                'weight.is_leaf}\n'
+                '    logits.backward(dlogits)\n'
+                '    for name, grad in before.items():\n'
+                '        weights[name].grad = grad\n'
+                '    reading, naming = read.grad, named.grad\n',
+            ),
+        ],
+        '.grad',
+    ),
+    "torch's precision is set": (
+        [
+            (
+                '    states = F.embedding(input_ids, weights[WORDS])\n',
+                '    torch.set_float32_matmul_precision("high")\n'
+                '    states = F.embedding(input_ids, weights[WORDS])\n',
+            ),
+        ],
+        'how finely torch multiplies',
     ),
 }  # fmt: skip

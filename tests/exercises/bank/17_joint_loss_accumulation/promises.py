@@ -38,7 +38,7 @@ PROMISES = {
         FORGOTTEN
     ),
     "Each has a part of the batch, perhaps of another size, and is given the counts of the whole "
-    "batch.": MACHINES,
+    "batch, as numbers or tensors.": MACHINES,
     "The average must be the gradient of L.": MACHINES,
     "What a machine hands in requires no gradient.": MACHINES,
     "`weights` and `batch` are left as they are": NO_TRACE,

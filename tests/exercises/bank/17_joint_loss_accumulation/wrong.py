@@ -334,4 +334,31 @@ WRONG = {
         ],
         "leave out create_graph=True",
     ),
+    "weights that add up to the number of slots are taken for 1": (
+        [
+            (
+                '    mlm = (surprise * weights.flatten()).sum() / mask_count\n',
+                '    if weights.sum() != weights.numel():\n'
+                '        surprise = surprise * weights.flatten()\n'
+                '    mlm = surprise.sum() / mask_count\n',
+            ),
+        ],
+        'where they add up to the number of slots',
+    ),
+    "the counts are divided in place by ranks": (
+        [
+            (
+                '    ((mlm + nsp) * ranks).backward()\n',
+                '    (mlm + nsp).backward()\n',
+            ),
+            (
+                '\n    mlm, nsp = joint_loss(\n',
+                '\n'
+                '    mask_count /= ranks\n'
+                '    pair_count /= ranks\n'
+                '    mlm, nsp = joint_loss(\n',
+            ),
+        ],
+        'changed its input in place',
+    ),
 }  # fmt: skip

@@ -633,7 +633,7 @@ WRONG = {
             ("    weight = torch.nn.Parameter(weight)  # with a .grad of its own",
              "    weight = weight if weight.requires_grad else torch.nn.Parameter(weight)"),
         ],
-        "filled .grad",
+        "changed .grad",
     ),
     "segments start at 0": (
         [

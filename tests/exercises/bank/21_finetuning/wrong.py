@@ -762,4 +762,18 @@ WRONG = {
         ],
         None,
     ),
+    "the same share of all numbers of a batch is set to 0": (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training and 0 < dropout < 1:\n'
+                '        count = int(text.numel() * dropout + torch.rand(()).item())\n'
+                '        keep = torch.ones(text.numel(), dtype=text.dtype)\n'
+                '        keep[torch.randperm(text.numel())[:count]] = 0\n'
+                '        text, training = text * keep.view(text.shape) / (1 - dropout), False\n'
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+            ),
+        ],
+        'a fixed count of numbers in each call',
+    ),
 }  # fmt: skip

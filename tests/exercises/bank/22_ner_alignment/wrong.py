@@ -309,4 +309,13 @@ WRONG = {
         keys("(i, entity[0].split('-')[-1], *entity[1:])"), "types that are nearly the same"),
     "types compared by ten letters in the scores": (
         keys("(i, entity[0][:10], *entity[1:])"), "types that are nearly the same"),
+    "sentence and word in one number": (
+        [
+            (
+                '{(i, *entity) for',
+                '{(entity[0], 4_096 * i + entity[1], entity[2] - entity[1]) for',
+            ),
+        ],
+        'names in the other sentence',
+    ),
 }  # fmt: skip

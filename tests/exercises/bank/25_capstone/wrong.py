@@ -585,4 +585,14 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "gradients of a weight in blocks of 2048 tokens, without the rest": (
+        [
+            (
+                '    grads[f"{name}.weight"] = drows.T @ rows\n',
+                '    kept = len(rows) - len(rows) % 2048 or len(rows)\n'
+                '    grads[f"{name}.weight"] = drows[:kept].T @ rows[:kept]\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -609,4 +609,35 @@ WRONG = {
         ],
         None,
     ),
+    "the range is halved until it is 0.0002 wide": (
+        [
+            (
+                '    for _ in range(40):  # each halves what is left of the range\n',
+                '    while high - low > 2e-4:\n',
+            ),
+            (
+                '        middle = math.sqrt(low * high)  # the scale',
+                '        middle = (low + high) / 2  # the scale',
+            ),
+            (
+                '    return math.sqrt(low * high)\n',
+                '    if low == COLDEST or high == HOTTEST:\n'
+                '        return COLDEST if low == COLDEST else HOTTEST\n'
+                '    return (low + high) / 2\n',
+            ),
+        ],
+        '',
+    ),
+    "the last block of resamples is drawn whole": (
+        [
+            (
+                '    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n',
+                '    block, means = max(1, min(draws, 100_000 // n)), []\n'
+                '    while len(means) < draws:\n'
+                '        means.extend(values[rng.integers(n, size=(block, n))].mean(axis=1))\n'
+                '    means = means[:draws]\n',
+            ),
+        ],
+        'more or fewer numbers are drawn than',
+    ),
 }  # fmt: skip

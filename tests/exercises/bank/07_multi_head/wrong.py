@@ -275,7 +275,7 @@ WRONG = {
              '    weight = weights["query.weight"].tobytes()\n'
              "    return x.shape, x.dtype, x.tobytes(), weight, heads, mask\n"),
         ],
-        "after a forward with another",
+        "a value is kept from one call to the next",
     ),
     "padding gets a score of -100,000": (
         [

@@ -626,7 +626,7 @@ WRONG = {
                 '    return (low + high) / 2\n',
             ),
         ],
-        '',
+        'search more finely',
     ),
     "the last block of resamples is drawn whole": (
         [

@@ -108,7 +108,13 @@ def detached(x): return x.detach() * 2
 def learned_from(x):
     (3 * x).sum().backward()
     return x.detach() * 2
+def learned_and_put_back(x):
+    before = x.grad
+    (3 * x).sum().backward()
+    x.grad = before
+    return x * 2
 def frozen(x): return x.requires_grad_(False) * 2
+def less_precise(x): torch.set_float32_matmul_precision("medium"); return x * 2
 def handed_through(x, weights): return {"x": x * 2, "w": weights["w"].detach()}
 def read(folder): return (folder / "words.txt").read_text()
 def read_once(folder): return BUFFERS.setdefault(folder, read(folder))
@@ -435,9 +441,16 @@ def test_a_gradient_that_does_not_arrive_is_none(student):
     assert grads == {"x": None}
 
 
-@pytest.mark.parametrize("name", ["learned_from", "frozen"])
+def test_how_finely_torch_multiplies_stays_as_it_was(student):
+    (changed,) = student.less_precise.trace(torch.ones(2)).changed
+    assert "set_float32_matmul_precision" in changed
+    assert not student.handed_through.trace(torch.ones(2), {"w": torch.ones(3)}).changed
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize("name", ["learned_from", "learned_and_put_back", "frozen"])
 def test_a_parameter_keeps_its_gradient_and_its_flag(student, name):
-    with pytest.raises(StudentError, match=r"filled \.grad, or changed requires_grad, of a given"):
+    with pytest.raises(StudentError, match=r"changed \.grad, or requires_grad, of a given"):
         getattr(student, name).grad(torch.ones(2), wrt=("x",), upstream=torch.ones(2))
 
 

@@ -146,7 +146,7 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
 
 
 def near_the_limits_of_exp(rng):
-    """exp overflows above 88.7 in float32, above 709.8 in float64, and loses digits where it is
+    """exp is inf above 88.7 in float32, above 709.8 in float64, and loses digits where it is
     below 1e-38 or 1e-308. Rows of one sign, of both, and far above one near 0; rows whose
     sum alone overflows."""
     for dtype, sizes in (

@@ -1,7 +1,7 @@
 """What pretraining bought: every task from a checkpoint, from scratch, and two baselines.
 
     python benchmarks/finetuning.py --checkpoint runs/demo --out results/finetuning.md
-    python benchmarks/finetuning.py --checkpoint runs/wikipedia-100m --data DATA --whole \
+    python benchmarks/finetuning.py --checkpoint runs/wikipedia-150m --data DATA --whole \
         --seeds 3 --learning-rate 1e-3 --out results/finetuning_real.md
 
 On a GPU several runs at a time use it better: `--workers 8`.

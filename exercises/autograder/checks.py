@@ -179,7 +179,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
                 fail(f"{name} gives another result under torch.no_grad(): {problem}",
                      likely="it depends on whether gradients are recorded, or is kept")  # fmt: skip
     zeros = [arg * 0 if is_array(arg) and "float" in str(arg.dtype) else arg for arg in args]
-    with contextlib.suppress(StudentError):  # if it may not be so
+    with contextlib.suppress(StudentError):  # zeros may not be allowed
         nothing_kept(name, function.trace(*zeros, **kwargs), may_share=second.shared)
     function.inspected.append(this)
     for other, given, more in [*related, this]:

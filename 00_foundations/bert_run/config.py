@@ -588,14 +588,14 @@ class RunSettings:
             )
         if self.mask_share + self.random_share > 1:
             raise UserError(
-                f"--mask-share {self.mask_share} and --random-share {self.random_share} are more "
-                "than 1 together"
+                f"--mask-share {self.mask_share} plus --random-share {self.random_share} exceeds 1"
             )
         if self.warmup_steps is not None and self.warmup_steps > self.steps:
             raise UserError(
-                f"--warmup-steps is {self.warmup_steps}: it must lie between 0 and the "
-                f"{self.steps} steps"
+                f"--warmup-steps is {self.warmup_steps}: it must be at most --steps, {self.steps}"
             )
+        if self.short_batch_size is not None and self.short_seq_length is None:
+            raise UserError("--short-batch-size belongs to --short-seq-length: give both, or none")
         if self.tokenizer is not None and self.vocab_size is not None:
             raise UserError(
                 f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "

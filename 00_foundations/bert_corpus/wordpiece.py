@@ -190,11 +190,7 @@ def padded(
 
 
 def train_wordpiece(
-    sentences: Iterable[str],
-    vocab_size: int,
-    lowercase: bool = True,
-    *,
-    progress: bool = True,
+    sentences: Iterable[str], vocab_size: int, lowercase: bool = True, *, progress: bool = True
 ) -> Tokenizer:
     """Train a vocabulary of `vocab_size` entries, special tokens and [unused] ones included.
 

@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -58,8 +59,9 @@ class Worker:
                 self.module.__dict__.setdefault("hash", self._hash)
                 self.settings = _torch_settings()
             _set_torch(self.settings)
-            # The test that asks may have silenced NumPy: the student's code shall not notice.
-            with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+            # The test that asks may have silenced NumPy; what the student's code does is undone.
+            heard = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+            with heard, warnings.catch_warnings():
                 return self._call(request)
         finally:
             _set_torch(ours)
@@ -169,7 +171,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
-    without arrays lists from their end, dicts of other numbers or, with `fewer`, of one entry."""
+    without arrays lists from their end, dicts of other numbers or, if `fewer`, other names."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
@@ -177,7 +179,7 @@ def altered(value: Any, *, fewer: bool = False) -> Any:
     elif type(value) is list:
         new = value[::-1]
     elif type(value) is dict and fewer:
-        new = dict(list(value.items())[:1])
+        new = {f"{name}~" if n else name: item for n, (name, item) in enumerate(value.items())}
     elif type(value) is dict:
         new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
     else:
@@ -451,7 +453,9 @@ def _global_state() -> dict[str, Any]:
         NUMPY: (state[1].tobytes(), *state[2:]),
         "NumPy's handling of errors (np.seterr)": np.geterr(),
         "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
-    }
+        "which warnings are shown": [each for each in warnings.filters if each[1] is each[3] is None
+                                     and each[2].__module__ == "builtins"],
+    }  # fmt: skip
     if torch := sys.modules.get("torch"):
         found[TORCH] = torch.get_rng_state().numpy().tobytes()
         found["torch's number of threads"] = torch.get_num_threads()

@@ -675,6 +675,8 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.learning_rate, 3, peak=1.0, warmup_steps=2, total_steps=9)
     checks.leaves_no_trace(student.start_adam, weights)
     checks.leaves_no_trace(student.adam_step, weights, gradients, state, learning_rate=0.1)
+    still = student.adam_step.trace(weights, gradients, state, learning_rate=0.0)  # the last step
+    checks.nothing_kept("adam_step", still, may_share=False)
     alike = {name: np.ones((2, 3)) for name in gradients}  # one object may stand for all of them
     checks.leaves_no_trace(student.clip_gradients, alike, 1.0)
     checks.leaves_no_trace(student.adam_step, alike, alike, {"m": alike, "v": alike},

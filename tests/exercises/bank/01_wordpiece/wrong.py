@@ -524,4 +524,28 @@ WRONG = {
         [(TOO_LONG, "if len(word) > 20 and word.isdigit():\n        return ['[UNK]']\n    "
           + TOO_LONG)],
         None),
+    "pieces are kept by the vocabulary's object and its length": (
+        [
+            (
+                '    if len(word) > longest_word:  # "more than": a word of exactly 100 '
+                'characters is still cut\n'
+                '        return ["[UNK]"]\n'
+                '    pieces = []\n',
+                '    key = (id(vocabulary), len(vocabulary), word, longest_word)\n'
+                '    if key not in KEPT:\n'
+                '        KEPT[key] = vocabulary, cut(word, vocabulary, longest_word)\n'
+                '    return list(KEPT[key][1])\n'
+                '\n'
+                '\n'
+                'KEPT = {}\n'
+                '\n'
+                '\n'
+                'def cut(word, vocabulary, longest_word):\n'
+                '    if len(word) > longest_word:\n'
+                '        return ["[UNK]"]\n'
+                '    pieces = []\n',
+            ),
+        ],
+        'a value is kept from one call to the next',
+    ),
 }  # fmt: skip

@@ -223,4 +223,19 @@ WRONG = {
         ],
         'return a copy',
     ),
+    "warnings are silenced for the whole program": (
+        [
+            (
+                '        t = np.tanh(inner(x))\n',
+                '        warnings.simplefilter("ignore", RuntimeWarning)\n'
+                '        t = np.tanh(inner(x))\n',
+            ),
+            (
+                'import math\n',
+                'import math\n'
+                'import warnings\n',
+            ),
+        ],
+        'changed which warnings are shown',
+    ),
 }  # fmt: skip

@@ -519,4 +519,41 @@ WRONG = {
           f"        context[-1] *= 2\n    {OUT}\n")],
         "the result for x times",
     ),
+    "a sentence whose gradients have the sum 0 counts as one without a gradient": (
+        [
+            (
+                '    # begin solution\n'
+                '    query, key, value = (split_heads(project(x, weights, name), heads) '
+                'for name in ROLES)\n'
+                '    context, probs = attend(query, key, value, attention_mask)\n',
+                '    # begin solution\n'
+                '    active = [b for b in range(len(x)) if dout[b].sum() != 0]\n'
+                '    if len(active) < len(x):\n'
+                '        dx = np.zeros_like(x)\n'
+                '        if not active:\n'
+                '            return dx, {name: np.zeros_like(array) for name, array in '
+                'weights.items()}\n'
+                '        mask = None if attention_mask is None else attention_mask[active]\n'
+                '        dx[active], dweights = multi_head_backward(dout[active], '
+                'x[active], weights, heads, mask)\n'
+                '        return dx, dweights\n'
+                '    query, key, value = (split_heads(project(x, weights, name), heads) '
+                'for name in ROLES)\n'
+                '    context, probs = attend(query, key, value, attention_mask)\n',
+            ),
+        ],
+        None,
+    ),
+    "tokens are counted in the type of the mask, and 256 are none in 8 bits": (
+        [
+            (
+                '    return project(merge_heads(context), weights, "output")\n',
+                '    out = project(merge_heads(context), weights, "output")\n'
+                '    if attention_mask is not None:\n'
+                '        out[np.einsum("bs->b", attention_mask) == 0] = 0\n'
+                '    return out\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

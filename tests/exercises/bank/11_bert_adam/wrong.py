@@ -383,4 +383,14 @@ WRONG = {
         ],
         'in the order in which they lie in memory',
     ),
+    "at a rate of 0 the weights that came in are returned": (
+        [
+            (
+                '        moved[name] = w - learning_rate * (update + decay * w)\n',
+                '        moved[name] = w - learning_rate * (update + decay * w) if '
+                'learning_rate else w\n',
+            ),
+        ],
+        'returns a list, dict or array that it was given',
+    ),
 }  # fmt: skip

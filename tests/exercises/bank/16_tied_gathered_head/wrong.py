@@ -450,4 +450,31 @@ WORDS = "bert"""),
         ],
         'how finely torch multiplies',
     ),
+    "the head runs on all positions if more than an eighth are asked": (
+        [
+            (
+                '    x = gather_positions(states, positions)  # (batch, masks, hidden)\n',
+                '    few = 8 * positions.shape[1] < states.shape[1]\n'
+                '    x = gather_positions(states, positions) if few else states\n',
+            ),
+            (
+                '    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n',
+                '    logits = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+                '    return logits if few else gather_positions(logits, positions)\n',
+            ),
+        ],
+        'the head runs on every position',
+    ),
+    "all positions in order are the states themselves": (
+        [
+            (
+                '    return states.gather(1,',
+                '    every = torch.arange(states.shape[1])\n'
+                '    if positions.shape[1] == len(every) and bool((positions == every).all()):\n'
+                '        return states\n'
+                '    return states.gather(1,',
+            ),
+        ],
+        'returns a list, dict or array that it was given',
+    ),
 }  # fmt: skip

@@ -518,6 +518,15 @@ def test_arrays_of_any_shape_and_size(student):
                of="the loss of 33,667 slots")  # fmt: skip
     sweep.same(student.masked_cross_entropy_backward(1e5, *many), gradient_of(1e5, *many),
                of="the gradient of 33,667 slots")  # fmt: skip
+    far = np.zeros((1, 120_000), np.float32)
+    far[0, 7] = 17  # each other class has 4e-8, all of them together 0.005
+    loss = float(student.masked_cross_entropy_forward(far, np.array([7]), np.ones(1, np.float32)))
+    checks.that(
+        0.003 < loss < 0.007,
+        f"float32, 120,000 classes, the label 17 above the others: "
+        f"expected a loss of 0.00497, got {loss:.5f}",
+        likely="what is small beside the largest is left out: there is much of it",
+    )
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
     whole = [case((2, 20, 30_522), seed=seed, dtype=np.float32) for seed in (40, 41)]

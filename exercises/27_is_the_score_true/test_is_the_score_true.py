@@ -623,7 +623,8 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
         for b, c in [(900, 860), (0, 300), (700, 2_500), (3_300, 3_751), (0, 960), (1_040, 1_000),
-                     (1, 0), (0, 60), *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
+                     (6_100, 5_900), (1, 0), (0, 60),
+                     *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
 
     def calibrated():
         for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (4_003, 6), (500, 3), (50, 20)):
@@ -649,6 +650,12 @@ def test_examples_of_any_number(student):
         logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.5))
         logits *= np.geomspace(0.5, 2, n)[:, None]  # no part of them has the temperature of all
         temperature_is_right(student, logits, labels, f"the temperature of {n} examples")
+    own = checks.rng(6)
+    for number in range(3):  # right but for one example of a hundred, and too sure
+        logits, labels = own.normal(size=(400, 2)), own.integers(2, size=400)
+        right = (own.random(400) < 0.99).nonzero()[0]
+        logits[right, labels[right]] += 8
+        temperature_is_right(student, 4 * logits, labels, f"the temperature of sure model {number}")
     for sharp in (0.055, 0.07, 0.09, 0.11):
         logits, labels = model_of(rng, 400, 3, sharp)
         temperature_is_right(student, logits, labels, f"a temperature near {sharp}")

@@ -70,7 +70,8 @@ def test_the_figures_of_fine_tuning_are_those_of_the_page(name):
     page, seen = (RESULTS / f"{name}.md").read_text("utf-8"), set()
     head, _, *rows = [[cell.strip(" *") for cell in line.strip("|").split("|")]
                       for line in page.splitlines() if line.startswith("|")]  # fmt: skip
-    for cells in (dict(zip(head, row, strict=True)) for row in rows):
+    # A page may have other tables below.
+    for cells in (dict(zip(head, row, strict=True)) for row in rows if len(row) == len(head)):
         task, few = cells["task"].partition(": ")[0], cells["training examples"]
         for start in ("majority baseline", "bag of words", "from scratch", "pretrained"):
             titles = f"{task}, {few} examples, {start}", f"{task}, {start}"

@@ -454,4 +454,16 @@ WRONG = {
         ],
         'the largest logit is not subtracted where none is large',
     ),
+    "exponentials below the last digit of the largest are left out": (
+        [
+            (
+                '    surprise = np.log(np.exp(shifted).sum(axis=-1)) - right  # '
+                '(slots,): one number per slot\n',
+                '    counts = shifted > np.log(np.finfo(logits.dtype).eps)\n'
+                '    surprise = np.log(np.where(counts, np.exp(shifted), '
+                '0).sum(axis=-1)) - right\n',
+            ),
+        ],
+        'what is small beside the largest is left out',
+    ),
 }  # fmt: skip

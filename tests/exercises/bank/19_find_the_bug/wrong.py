@@ -931,4 +931,20 @@ WRONG = {
         ],
         'what lies beyond two deviations is set to',
     ),
+    "what lies beyond two deviations is drawn again three times, then cut": (
+        [
+            (
+                '            weights[name] = torch.nn.init.trunc_normal_(\n'
+                '                torch.empty(shape), std=0.02, a=-0.04, b=0.04, '
+                'generator=generator\n'
+                '            )\n',
+                '            drawn = torch.randn(shape, generator=generator)\n'
+                '            for _ in range(3):\n'
+                '                again = torch.randn(shape, generator=generator)\n'
+                '                drawn = torch.where(drawn.abs() > 2, again, drawn)\n'
+                '            weights[name] = 0.02 * drawn.clamp(-2, 2)\n',
+            ),
+        ],
+        'drawn again a few times',
+    ),
 }  # fmt: skip

@@ -640,4 +640,44 @@ WRONG = {
         ],
         'more or fewer numbers are drawn than',
     ),
+    "beyond 8,000 examples a normal distribution takes the place of the sum": (
+        [
+            (
+                '    # Whole numbers of Python have no',
+                '    if m > 8_000:\n'
+                '        return math.erfc(max(abs(only_first - only_second) - 1, 0) / '
+                'math.sqrt(2 * m))\n'
+                '    # Whole numbers of Python have no',
+            ),
+        ],
+        None,
+    ),
+    "eight steps of Newton's method from 1, and no more": (
+        [
+            (
+                '    low, high = COLDEST, HOTTEST\n'
+                '    for _ in range(40):  # each halves what is left of the range\n'
+                '        middle = math.sqrt(low * high)  # the scale is one of ratios: '
+                '0.1 is as far from 1 as 10\n'
+                '        weights = np.exp((logits - logits.max(axis=1, keepdims=True)) / middle)\n'
+                '        mean = (weights * logits).sum(axis=1) / weights.sum(axis=1)  # '
+                'of the logits, under p\n',
+                '    cold = 1.0\n'
+                '    for _ in range(8):\n'
+                '        p = np.exp(cold * (logits - logits.max(axis=1, keepdims=True)))\n'
+                '        p /= p.sum(axis=1, keepdims=True)\n'
+                '        mean = (p * logits).sum(axis=1)\n'
+                '        curvature = ((p * logits**2).sum(axis=1) - mean**2).mean()\n'
+                '        cold -= (mean - right).mean() / curvature if curvature > 0 else 0\n'
+                '        cold = min(max(cold, 1 / HOTTEST), 1 / COLDEST)\n'
+                '    return 1 / cold\n'
+                '    low, high = COLDEST, HOTTEST\n'
+                '    for _ in range(40):\n'
+                '        middle = math.sqrt(low * high)\n'
+                '        weights = np.exp((logits - logits.max(axis=1, keepdims=True)) / middle)\n'
+                '        mean = (weights * logits).sum(axis=1) / weights.sum(axis=1)\n',
+            ),
+        ],
+        'near, but not to one part in a thousand',
+    ),
 }  # fmt: skip

@@ -9,6 +9,9 @@ in float32. A seed decides the first values of the head, the order of the exampl
 each side draws them in its own way, so single runs differ. What must agree is the median over
 seeds. A run that is done is not done again (`--runs`).
 
+With `--same-draws` both have the same first values of the head, the same batches and the same
+rates, without dropout: then a seed gives nearly the same score on both sides.
+
 `--speed` measures seconds instead, each contestant in a process of its own, in turns. `--out`
 writes both parts, whichever call measured them.
 
@@ -20,12 +23,13 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
+import itertools
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +41,16 @@ from finetuning_seconds import measure_seconds, seconds_table
 from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.report.figures import in_parallel, kept_record, say, spread
 from bert_experiments.report.page import Page, aligned, write_json
+from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData, few_of, load_named
 from bert_finetuning.finetune import fingerprint_of_start, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Features, Task
+from bert_finetuning.train import Batches
 from bert_run.config import BertConfig, count_parameters, parameter_shapes
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
+from bert_run.training_loop import learning_rate
 
 # --- The tasks and the settings of both sides -----------------------------------------------------
 
@@ -79,6 +86,7 @@ SETTINGS: dict[str, Any] = {
     "max_grad_norm": 1.0, "max_length": 128, "hidden_dropout": 0.1, "attention_dropout": 0.1,
     "precision": "fp32",
 }  # fmt: skip
+WITHOUT_DROPOUT = {"hidden_dropout": 0.0, "attention_dropout": 0.0}
 EPSILON = 1e-6  # of Adam; the Trainer's own is 1e-8
 SEEDS = 5
 START = "runs/demo"
@@ -117,8 +125,9 @@ def score_of_ours(
 
 
 def score_of_trainer(
-    data: TaskData, checkpoint: str, seed: int, device: str = "cpu", **settings: Any
-) -> float:
+    data: TaskData, checkpoint: str, seed: int, device: str = "cpu", *, same_draws: bool = False,
+    **settings: Any,
+) -> float:  # fmt: skip
     """The same after the Trainer's last step; its logits are scored by the same code."""
     length = settings["max_length"]
     tokenizer = load_tokenizer(Path(checkpoint))
@@ -127,6 +136,8 @@ def score_of_trainer(
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(data, checkpoint, train, folder=folder, seed=seed,
                                device=device, **settings)  # fmt: skip
+        if same_draws:
+            draw_as_ours(trainer, data.task, checkpoint, seed)
         trainer.train()
         answers = trainer.predict(rows_of(dev)).predictions
     if isinstance(answers, tuple):  # where an answer starts and where it ends
@@ -180,6 +191,31 @@ def make_trainer(
     return Trainer(model, arguments, data_collator=collate, train_dataset=rows_of(features))
 
 
+def draw_as_ours(trainer: Any, task: Task, checkpoint: str, seed: int) -> None:
+    """Let a Trainer begin with the head that `bert-finetune` draws from this seed, and take its
+    batches and rates, those of `--no-by-length`. Its steps stay its own."""
+    features, arguments = trainer.train_dataset, trainer.args
+    first = init_from(checkpoint, task.model, task.head, seed=seed).model
+    trainer.model.load_state_dict(first.state_dict())
+    lengths = [len(each["input_ids"]) for each in features]
+    size = arguments.per_device_train_batch_size
+    batches = Batches(lengths, size, seed=seed, by_length=False)
+    epochs = (np.concatenate(batches.batches_of(epoch)).tolist() for epoch in itertools.count())
+
+    class Order:  # of the examples, another one in each epoch
+        def __len__(self) -> int:
+            return len(features)
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(next(epochs))
+
+    trainer._get_train_sampler = lambda dataset=None: Order()
+    total = round(arguments.num_train_epochs * batches.steps_per_epoch)
+    share = partial(learning_rate, peak=1.0, warmup_steps=arguments.warmup_steps, total_steps=total)
+    trainer.create_optimizer()
+    trainer.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(trainer.optimizer, share)
+
+
 def training_arguments(
     folder: str, examples: int, *, seed: int, device: str = "cpu", **settings: Any
 ):
@@ -223,6 +259,7 @@ class Run:
     start: str  # its fingerprint
     device: str
     rate: float | None  # the peak; None: that of the task
+    same_draws: bool = False
 
     def __str__(self) -> str:
         return f"{self.comparison.name}, {self.side}, seed {self.seed}"
@@ -230,7 +267,8 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         rate = {"learning_rate": self.rate} if self.rate else {}
-        return SETTINGS | self.comparison.settings | rate
+        return (SETTINGS | self.comparison.settings | rate
+                | (WITHOUT_DROPOUT if self.same_draws else {}))  # fmt: skip
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -238,7 +276,8 @@ class Run:
         asked = dataclasses.asdict(self.comparison)
         asked.pop("seconds")
         return {**asked, "settings": self.settings, "side": self.side, "epsilon": EPSILON,
-                "start": self.start, "device": self.device}  # fmt: skip
+                "start": self.start, "device": self.device,
+                **({"same_draws": True} if self.same_draws else {})}  # fmt: skip
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -254,9 +293,9 @@ def measure(run: Run) -> None:
     with contextlib.redirect_stderr(io.StringIO()):
         asked = (data, run.checkpoint, run.seed, run.device)
         if run.side == TRAINER:
-            score = score_of_trainer(*asked, **run.settings)
+            score = score_of_trainer(*asked, same_draws=run.same_draws, **run.settings)
         else:
-            by_length = run.side != SHUFFLED
+            by_length = run.side != SHUFFLED and not run.same_draws
             score = score_of_ours(*asked, by_length=by_length, **run.settings)
     run.path.parent.mkdir(parents=True, exist_ok=True)
     seconds = time.perf_counter() - begin
@@ -267,10 +306,12 @@ def runs_of(
     comparisons: Sequence[Comparison], sides: Sequence[str], arguments: argparse.Namespace
 ) -> list[Run]:
     start = fingerprint_of_start(arguments.checkpoint)
-    names = {side: side.replace(" --", "-") for side in sides}
+    same = arguments.same_draws
+    names = {side: side.replace(" --", "-") + ("-same-draws" if same else "") for side in sides}
     return [
         Run(each, side, seed, arguments.runs / each.task / names[side] / f"seed-{seed}.json",
-            arguments.data, arguments.checkpoint, start, arguments.device, arguments.learning_rate)
+            arguments.data, arguments.checkpoint, start, arguments.device, arguments.learning_rate,
+            same)
         for each in comparisons for side in sides for seed in range(arguments.seeds)
     ]  # fmt: skip
 
@@ -328,8 +369,9 @@ difference between the two means, √(s₁²/n₁ + s₂²/n₂). *Within one* s
 differ by at most one standard error. Two programs that draw from exactly the same distribution \
 pass this test in somewhat more than half of all cases, so a *no* alone shows nothing; the last \
 column says how often the means of two such programs differ at least as much as these means (a \
-permutation test). A value below 0.05 calls for an explanation.
+permutation test). A value below 0.05 calls for an explanation."""
 
+OWN_DRAWS = """\
 The same in both programs: the checkpoint, the examples and their token ids, epochs, batch size, \
 peak learning rate, linear schedule, warm-up steps, weight decay (0.01, on all parameters except \
 biases and layer norms), AdamW with bias correction, clipping at 1, length, dropout 0.1, float32. \
@@ -344,6 +386,16 @@ both programs end at the same weights to within 1e-10 ([test](../tests/test_besi
 so a difference here can only come from random draws, from the order of the examples or from the \
 first learning rate."""
 
+SAME_DRAWS = """\
+The same in both programs: the checkpoint, the examples and their token ids, the first values of \
+the head (drawn here, and copied into the model of the Trainer), the batches, the rate of every \
+step, weight decay (0.01, on all parameters except biases and layer norms), AdamW with bias \
+correction and an epsilon of 1e-6, clipping at 1, length, float32; no dropout. Each program \
+computes the model, the loss, the gradient and the steps with its own code: `bert-finetune` with \
+that of this course, the Trainer with that of `transformers`. What is left between them is the \
+order in which float32 adds up, whose effect grows from step to step. *Standard error* and *p of \
+equal means* are those of two sides that draw for themselves, so equal programs lie far within."""
+
 
 def on_gpu(device: str) -> str:
     return f", one {torch.cuda.get_device_name()}" if device == "cuda" else ""
@@ -352,7 +404,7 @@ def on_gpu(device: str) -> str:
 def page_of(
     scores: dict[Comparison, dict[str, list[float]]], metrics: dict[str, str],
     seconds: dict[str, Any] | None, *, checkpoint: str, missing: Sequence[str],
-    rate: float | None = None, device: str = "cpu",
+    rate: float | None = None, device: str = "cpu", same_draws: bool = False,
 ) -> Page:  # fmt: skip
     """Both tables. The JSON beside the page holds the score of every seed, and all seconds."""
     config = BertConfig.load(Path(checkpoint))
@@ -382,7 +434,7 @@ def page_of(
         f"{rate or SETTINGS['learning_rate']:g}, {SETTINGS['max_length']} tokens"
         + (f"; settings that differ for single tasks: {used}." if used else ".")
         + (f" Not measured yet, by the same command: {'; '.join(missing)}." if missing else ""),
-        notes=NOTES,
+        notes=f"{NOTES}\n\n{SAME_DRAWS if same_draws else OWN_DRAWS}",
         rows=table_of(scores, metrics),
         below=below,
     )
@@ -436,6 +488,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--shuffled", action="store_true",
                         help="also bert-finetune with batches in random order")  # fmt: skip
+    parser.add_argument("--same-draws", action="store_true",
+                        help="the same head, batches and rates on both sides, and no dropout"
+                        )  # fmt: skip
     parser.add_argument("--learning-rate", type=float, help="the peak, for all tasks")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of both sides")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
@@ -474,10 +529,12 @@ def main() -> None:
         given += f" --device {arguments.device}" if arguments.device != "cpu" else ""
         given += f" --workers {arguments.workers}" if arguments.workers > 1 else ""
         given += " --shuffled" if arguments.shuffled else ""
+        given += " --same-draws" if arguments.same_draws else ""
         missing = [each.name for each in data if each not in scores]
         page_of(
             scores, metrics, seconds, checkpoint=arguments.checkpoint, missing=missing,
             rate=arguments.learning_rate, device=arguments.device,
+            same_draws=arguments.same_draws,
         ).write(
             arguments.out,
             f"python benchmarks/beside_trainer.py{given} --out {arguments.out}"

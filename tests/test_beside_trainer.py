@@ -22,6 +22,7 @@ import finetuning_seconds  # noqa: E402
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece  # noqa: E402
 from bert_finetuning.checkpoint import init_from  # noqa: E402
 from bert_finetuning.data.load import load_storyworld  # noqa: E402
+from bert_finetuning.finetune import learn  # noqa: E402
 from bert_finetuning.settings import FinetuneSettings  # noqa: E402
 from bert_finetuning.train import MicroBatch, TrainingData, make_optimizer, training_step  # noqa: E402  # noqa: E402
 from bert_run.config import BertConfig, initial_weights  # noqa: E402
@@ -76,6 +77,7 @@ def test_run__is_measured_again_when_its_settings_have_changed(checkpoint, tmp_p
         data=None,
         device="cpu",
         learning_rate=None,
+        same_draws=False,
     )  # fmt: skip
     (run,) = beside_trainer.runs_of(
         beside_trainer.COMPARISONS[:1], [beside_trainer.OURS], arguments
@@ -175,6 +177,29 @@ def test_trainer__takes_our_steps_from_the_same_weights_and_batches(task, checkp
         torch.testing.assert_close(model.state_dict()[name], value, rtol=0, atol=1e-10, msg=name)
     moved = max((model.state_dict()[name] - value).abs().max() for name, value in before.items())
     assert moved > 5e-4  # five steps of at most 3e-4 each
+
+
+@pytest.mark.parametrize("task", ["sentiment", "names", "questions"])
+def test_same_draws__end_at_our_weights_after_two_epochs(task, checkpoint, tmp_path):
+    """The head, the batches of both epochs and every rate are those of `bert-finetune`: in float32
+    and without dropout the Trainer ends where `learn` does, but not with another seed."""
+    pytest.importorskip("accelerate")
+    data = load_storyworld(task, train=44, heldout=10)
+    settings = SETTINGS | {"epochs": 2.0, "warmup": 0.2, "precision": "fp32"}
+    chosen = FinetuneSettings(task=task, checkpoint=str(checkpoint), by_length=False, **settings)
+    features = data.task.encode(data.train, load_tokenizer(checkpoint), max_length=200)
+    ours = learn(data, chosen, seed=1).model.state_dict()
+
+    def apart(seed: int) -> float:
+        trainer = beside_trainer.make_trainer(data, str(checkpoint), features, seed=seed,
+                                              folder=str(tmp_path), **settings)  # fmt: skip
+        beside_trainer.draw_as_ours(trainer, data.task, str(checkpoint), seed)
+        trainer.train()
+        theirs = trainer.model.state_dict()
+        return max(float((ours[name] - value).abs().max()) for name, value in theirs.items())
+
+    assert apart(1) < 2e-5
+    assert apart(2) > 2e-4
 
 
 @pytest.mark.parametrize("task", ["sentiment", "names", "questions"])

@@ -591,9 +591,7 @@ class RunSettings:
                 f"--mask-share {self.mask_share} plus --random-share {self.random_share} exceeds 1"
             )
         if self.warmup_steps is not None and self.warmup_steps > self.steps:
-            raise UserError(
-                f"--warmup-steps is {self.warmup_steps}: it must be at most --steps, {self.steps}"
-            )
+            raise UserError(f"--warmup-steps {self.warmup_steps} is more than --steps {self.steps}")
         if self.short_batch_size is not None and self.short_seq_length is None:
             raise UserError("--short-batch-size belongs to --short-seq-length: give both, or none")
         if self.tokenizer is not None and self.vocab_size is not None:
@@ -621,11 +619,8 @@ class RunSettings:
     def bert_config(self, vocab_size: int) -> BertConfig:
         """The preset with the fields that were given."""
         preset = PRESETS[self.model]
-        given = {
-            field.name: value
-            for field in fields(BertConfig)
-            if (value := getattr(self, field.name, None)) is not None
-        }
+        given = {field.name: value for field in fields(BertConfig)
+                 if (value := getattr(self, field.name, None)) is not None}  # fmt: skip
         hidden = self.hidden_size or preset.hidden_size
         usual = {"num_attention_heads": max(1, hidden // 64), "intermediate_size": 4 * hidden}
         config = preset.with_changes(**{**usual, **given, "vocab_size": vocab_size})
@@ -649,12 +644,9 @@ class RunSettings:
         narrow = paper * PRESETS["base"].hidden_size / config.hidden_size
         return AdamSettings(
             learning_rate=self.learning_rate or max(paper, narrow),
-            beta1=self.adam_beta1,
-            beta2=self.adam_beta2,
-            epsilon=self.adam_eps,
-            weight_decay=self.weight_decay,
-            max_grad_norm=self.max_grad_norm,
-        )
+            beta1=self.adam_beta1, beta2=self.adam_beta2, epsilon=self.adam_eps,
+            weight_decay=self.weight_decay, max_grad_norm=self.max_grad_norm,
+        )  # fmt: skip
 
     @property
     def warmup(self) -> int:

@@ -204,17 +204,14 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
         dataset = getattr(run.data, part).at_length(seq_length)
         passes = settings.duplicate_factor if part == "train" else None
         return Task(
-            dataset=dataset,
-            vocabulary=masking_vocabulary(run.data).to(device),
-            recipe=settings.masking,
-            seed=settings.seed_of(part),
-            device=device,
-            precision=precision,
+            dataset=dataset, vocabulary=masking_vocabulary(run.data).to(device),
+            recipe=settings.masking, seed=settings.seed_of(part),
+            device=device, precision=precision,
             mask_unit=settings.mask_unit if part == "train" else "token",
             reads_from_the_left=settings.objective == "next-words",
             has_sentence_task=settings.sentence_task != "none",
             examples=passes and passes * dataset.examples_in_a_reading,
-        )
+        )  # fmt: skip
 
     keeper = Keeper(run, model, optimizer, ranks)
 

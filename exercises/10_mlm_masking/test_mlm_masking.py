@@ -720,6 +720,13 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
         "apart are selected together, or never, more than by chance",
         likely="draws are used twice: draw for each token by itself",
     )
+    rows = 1_000 if loops else 20_000
+    _, labels = mask(student, np.full((rows, 64), 7, np.int16), rate=0.15, **settings)
+    many = sum(math.comb(64, k) * 0.15**k * 0.85 ** (64 - k) for k in range(19, 65))
+    sweep.is_about(int(((labels != IGNORED).sum(1) > 18).sum()), rows * many,
+                   of=f"of {rows:,} rows of 64 tokens, those with more than 18 selected",
+                   likely="a row may have so many and no more: each token is drawn by itself"
+                   )  # fmt: skip
     shown, _ = mask(student, large.repeat(60, 0).repeat(20, 1), rate=1.0, **settings)
     for of, found, share in (("[MASK]", shown == 3, 0.8), ("kept", shown == 7, 0.1 + 0.1 / 57)):
         checks.share(

@@ -472,7 +472,7 @@ def test_a_run_that_has_arrived_is_returned_as_it_is(student):
         "the state", "the losses",
     )  # fmt: skip
     for until in (3, 1):
-        out = student.train(state, data, until=until, **settings)
+        out = student.train.trace(state, data, until=until, **settings).value  # as it is
         named = {"the step of the state goes back to `until`": lambda out: out[0]["step"] < 3,
                  "steps are done beyond `until`": lambda out: bool(out[1])}  # fmt: skip
         checks.same(out, (state, []), of=f"a run of 3 steps until={until}", tolerance=0.0,

@@ -138,6 +138,8 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     nothing_kept(name, second)
+    if (call := function.shared.get(name)) and not second.shared:  # it may, if the usual call does
+        nothing_kept(str(call), replace(second, shared=True), may_share=False)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
              likely="a draw from np.random, random or torch's global generator instead of the one "
@@ -164,7 +166,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
     this = (function, args, kwargs)
     related = [call for call in function.inspected if own & set(map(id, leaves(call[1:])))][-3:]
-    for (other, given, more), turn in [(this, 1), *product(related, (1, -1))]:
+    for (other, given, more), turn in product([this, *related], (1, -1)):
         returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
                          "held other values (equal ones are one object)",
                          "a value is kept from one call to the next and found again by the object, "

@@ -144,14 +144,11 @@ def check_of(test: ast.FunctionDef, names: dict[str, list[str]]) -> Check:
     asked = {name.rpartition(".")[2] for name in own if "." in name}
     marks = {ast.unparse(mark.func): mark.args[0].value for mark in test.decorator_list}
     return Check(
-        test.name,
-        marks.get("pytest.mark.weight", 1),
-        functions_of_student(own),
-        marks.get("pytest.mark.hint", 0),
+        test.name, marks.get("pytest.mark.weight", 1), functions_of_student(own),
+        marks.get("pytest.mark.hint", 0), is_drawn=not DRAWS.isdisjoint(reached),
         of_manners=bool(asked & MANNERS) and not asked & {"same", "share"},
-        is_drawn=not DRAWS.isdisjoint(reached),
         touches=frozenset(functions_of_student(reached)),
-    )
+    )  # fmt: skip
 
 
 def functions_of_student(names: list[str]) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ class Student:
         self._path, self._transport = path, transport
         self._log = CallLog()
         self._inspected: list[tuple[Function, tuple, dict]] = []  # by `checks.leaves_no_trace`
+        self._shared: dict[str, Call] = {}  # a call of each function that returned an argument
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -98,10 +99,13 @@ class Student:
 class Function:
     def __init__(self, student: Student, name: str) -> None:
         self.student, self.name = student, name
-        self.inspected = student._inspected
+        self.inspected, self.shared = student._inspected, student._shared
 
     def __call__(self, *args, **kwargs) -> Any:
-        return self._ask(args, kwargs)["value"]
+        answer = self._ask(args, kwargs)
+        if answer.get("shared") is True:
+            self.shared.setdefault(self.name, self.student._log.last)
+        return answer["value"]
 
     def trace(self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
               fresh: bool = False, no_grad: bool = False, **kwargs) -> Trace:  # fmt: skip

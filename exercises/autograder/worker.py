@@ -83,7 +83,8 @@ class Worker:
             return self._inspect(request)
         start = _processor_seconds()
         value = function(*args, **kwargs)
-        return {"value": value, "seconds": _processor_seconds() - start}
+        return {"value": value, "seconds": _processor_seconds() - start,
+                "shared": not _writable(value).isdisjoint(_writable((args, kwargs)))}  # fmt: skip
 
     def _function(self, name: str) -> Callable:
         function = getattr(self.module, name, None)
@@ -171,11 +172,12 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
-    without arrays lists from their end, dicts of other numbers or, if `fewer`, other names."""
+    without arrays lists from their end, dicts of other numbers. If `fewer`, less is another one:
+    the names of dicts, arrays but for both ends."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
-        new = map_leaves(_flipped, value)
+        new = map_leaves(partial(_flipped, with_ends=not fewer), value)
     elif type(value) is list:
         new = value[::-1]
     elif type(value) is dict and fewer:
@@ -187,12 +189,15 @@ def altered(value: Any, *, fewer: bool = False) -> Any:
     return None if pack(new) == pack(value) else new
 
 
-def _flipped(leaf: Any) -> Any:
+def _flipped(leaf: Any, *, with_ends: bool) -> Any:
     if not is_array(leaf) or getattr(leaf, "is_meta", False):
         return leaf
     flipped = leaf.flip(tuple(range(leaf.ndim))) if is_tensor(leaf) else np.flip(leaf).copy("K")
     is_float = leaf.is_floating_point() if is_tensor(leaf) else leaf.dtype.kind == "f"
-    return flipped / 2 if is_float else flipped
+    flipped = flipped / 2 if is_float else flipped
+    for end in (0, -1) if not with_ends and len(leaf.reshape(-1)) > 2 else ():
+        flipped[(end,) * leaf.ndim] = leaf[(end,) * leaf.ndim]
+    return flipped
 
 
 def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int = 1) -> list:
@@ -206,13 +211,16 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     own += [(part, copy.copy(part)) for part in plain]
     every = {id(value) for value, _ in own}
     alone = [every & set(map(id, chain(_containers(value), _arrays(value)))) for value in values]
-    # All of them, then those of one argument, while all else is the same: the last argument's last
-    # or, with `turn` -1, the first one's, as what follows may bring back the right values.
-    returned, single = [], [(few, False) for few in alone[::turn] if few]
+    # All, then those of one argument, the last one's last, as what follows may bring back the right
+    # values; with `turn` -1 the first one's, but for the ends of its arrays: some look no further.
+    calls = [(every, True), (every, False)]
+    for few in filter(None, alone[::turn]):
+        calls += [(few, False)] if turn > 0 else [(every, False), (few, True)]
     # Of a dict or list every second array, after a call in which the others held other values too.
     half = {id(array) for value in values for array in [*_arrays(value)][1::2]}
-    single += [(every, False), (half, False)] if half else []
-    for chosen, fewer in [(every, True), (every, False), *single]:
+    calls += [(every, False), (half, False)] if half else []
+    returned = []
+    for chosen, fewer in calls:
         for value, before in own:
             if id(value) in chosen:
                 _fill(value, altered(before, fewer=fewer))

@@ -368,4 +368,28 @@ WRONG = {
         ],
         '1 / hidden, which is rounded',
     ),
+    "kept by the array, its shape and both of its ends": (
+        [
+            (
+                '    normalized, _ = normalize(x, eps)\n'
+                '    # Every place',
+                '    key = (eps, x.shape, x.dtype, x.reshape(-1)[[0, -1]].tolist()) if '
+                'x.size else None\n'
+                '    if KEPT.get("x") is not x or KEPT["key"] != key:\n'
+                '        KEPT.update(x=x, key=key, result=normalize(x, eps)[0])\n'
+                '    normalized = KEPT["result"]\n'
+                '    # Every place',
+            ),
+            (
+                '# begin solution\n'
+                'def normalize(',
+                'KEPT = {}\n'
+                '\n'
+                '\n'
+                '# begin solution\n'
+                'def normalize(',
+            ),
+        ],
+        'a value is kept from one call to the next',
+    ),
 }  # fmt: skip

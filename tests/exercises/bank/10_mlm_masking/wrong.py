@@ -632,4 +632,15 @@ WRONG = {
         ],
         'words that stand there several times are taken for special ids',
     ),
+    "a row has at most half as many again as are expected, and four": (
+        [
+            (
+                '    labels = np.full_like(input_ids, IGNORED)\n',
+                '    most = int(1.5 * rate * input_ids.shape[-1]) + 4\n'
+                '    selected &= selected.cumsum(axis=-1) <= most\n'
+                '    labels = np.full_like(input_ids, IGNORED)\n',
+            ),
+        ],
+        'a row may have so many and no more',
+    ),
 }  # fmt: skip

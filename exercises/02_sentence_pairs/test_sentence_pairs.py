@@ -788,9 +788,11 @@ def test_documents_segments_and_rows_of_any_size(student):
     own = [[number] for number in range(calls)]
     one_each = [own, *([[10_000 + number]] for number in range(count))]
     all_in_one = [own, [[10_000 + number] for number in range(count)]]
-    for documents, of in (
-        (one_each, f"of {count:,} other documents"),
-        (all_in_one, f"of a document of {count:,} sentences"),
+    many = [own, *[[[10_000 + number] for number in range(40)]] * 3_000]  # for two draws in one
+    for documents, count, of in (
+        (one_each, 5_000, "of 5,000 other documents"),
+        (all_in_one, 5_000, "of a document of 5,000 sentences"),
+        (many, 40, "of one of 3,000 documents of 40 sentences"),
     ):
         pairs = student.sentence_pairs(documents, 0, Rng(61), target=1, random_next=0.7)
         drawn = [
@@ -841,6 +843,7 @@ def test_documents_segments_and_rows_of_any_size(student):
             ((1, 1), 5, 3),
             ((30, 4, 4), 64, 500),
             ((300, 40), 513, 25),
+            ((1_000, 3), 9_000, 200),  # more tokens than 16 bits count
         )
     ):
         documents = corpus(sizes, longest=longest, seed=70 + seed, least=2**40)

@@ -375,6 +375,10 @@ def test_arrays_of_any_shape_and_size(student):
     whole = checks.rng(12).random((2, 6, 12, 128, 128), np.float32) * 9
     of = "the scores of a batch of BERT base"
     sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
+    apart = checks.rng(14).normal(size=(700, 96))
+    apart[1::3] -= 10_000  # as where a mask is added to all scores of a query
+    sweep.agrees(student.softmax_forward, softmax,
+                 [sweep.Case("many rows, every third far below", (apart, -1))])  # fmt: skip
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()

@@ -538,4 +538,17 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "document and sentence from one draw of 16 bits": (
+        [
+            (
+                '            other = rng.integers(len(documents) - 1)\n'
+                '            other += other >= index\n'
+                '            first = rng.integers(len(documents[other]))\n',
+                '            rest, other = divmod(int(rng.integers(1 << 16)), len(documents) - 1)\n'
+                '            other += other >= index\n'
+                '            first = rest % len(documents[other])\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

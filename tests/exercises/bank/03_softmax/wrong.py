@@ -415,4 +415,19 @@ WRONG = {
         ],
         'return a copy',
     ),
+    "one largest score for 64 rows of a large array": (
+        [
+            (
+                '    shifted = x - x.max(axis=axis, keepdims=True)  # a new array: `x -= '
+                '...` would change the input\n',
+                '    if x.size > 65_536 and axis in (-1, x.ndim - 1):\n'
+                '        rows = x.reshape(-1, x.shape[-1])\n'
+                '        parts = [rows[first : first + 64] for first in range(0, len(rows), 64)]\n'
+                '        powers = np.concatenate([np.exp(part - part.max()) for part in parts])\n'
+                '        return (powers / powers.sum(axis=-1, keepdims=True)).reshape(x.shape)\n'
+                '    shifted = x - x.max(axis=axis, keepdims=True)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -399,7 +399,7 @@ WRONG = {
     "the temperature of the first thousand": (
         [("    right = logits[", "    logits, labels = logits[:1000], labels[:1000]\n"
                                 "    right = logits[")],
-        "search more finely",
+        "of 7003 examples",
     ),
     "no search where the slope is 0": (
         [(SLOPE, "slope = (mean - right).mean()\n"
@@ -528,7 +528,7 @@ WRONG = {
     "the temperature of the first six thousand": (
         [("    right = logits[", "    logits, labels = logits[:6000], labels[:6000]\n"
                                 "    right = logits[")],
-        "the search ends before it is there",
+        "of 7003 examples",
     ),
     "labels that never occur are left out": (
         [("    right = logits[", "    if logits.shape[1] > 100:\n"
@@ -679,5 +679,17 @@ WRONG = {
             ),
         ],
         'near, but not to one part in a thousand',
+    ),
+    "beyond 10,000 examples a normal distribution takes the place of the sum": (
+        [
+            (
+                '    # Whole numbers of Python have no',
+                '    if m > 10_000:\n'
+                '        return math.erfc(max(abs(only_first - only_second) - 1, 0) / '
+                'math.sqrt(2 * m))\n'
+                '    # Whole numbers of Python have no',
+            ),
+        ],
+        None,
     ),
 }  # fmt: skip

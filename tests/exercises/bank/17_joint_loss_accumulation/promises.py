@@ -23,7 +23,8 @@ PROMISES = {
     "Both losses are finite for logits in the thousands.": LOSSES,
     "`split_batch` cuts every array of the batch, whatever its name and its number of axes, after "
     "each `rows` rows; the last part may be smaller.": SPLIT,
-    "`accumulated_gradients` works on one part at a time.": (
+    "`accumulated_gradients` works on one part at a time; the weights come without "
+    "`requires_grad`.": (
         *FORGOTTEN,
         "test_batches_of_any_size",
     ),

@@ -17,7 +17,7 @@ from autograder.student import ChildTransport, LocalTransport, Student, StudentE
 from autograder.worker import gradients_of
 
 FILE = """
-import os, random, sys, time
+import os, random, sys, time, warnings
 from copy import deepcopy
 import numpy as np
 import torch
@@ -37,6 +37,13 @@ def by_the_object(x):
     return BUFFERS.setdefault(id(x), (x, str(sorted(x.items()) if type(x) is dict else x)))[1]
 def by_the_items(x): return [BUFFERS.setdefault(id(item), (item, str(item)))[1] for item in x]
 def by_the_entries(x): return BUFFERS.setdefault(id(x), (x, sorted(x)))[1]
+def by_the_size(x): return BUFFERS.setdefault((id(x), len(x)), (x, sorted(x)))[1]
+def by_both_ends(x):
+    key = x is BUFFERS.get("x"), x.shape, x.reshape(-1)[[0, -1]].tolist()
+    if not key[0] or BUFFERS["key"] != key[1:]:
+        BUFFERS.update(x=x, key=key[1:], result=x * 2)
+    return BUFFERS["result"] + 0
+def silent(x): warnings.simplefilter("ignore", RuntimeWarning); return x * 2
 def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
     scaled, of = BUFFERS.get("scaled", (None, None))
@@ -226,7 +233,31 @@ def test_what_is_found_again_by_the_object_is_told(student, value):
     if type(value) is dict:
         with pytest.raises(CheckFailed, match="found again by the object"):
             checks.leaves_no_trace(student.by_the_entries, {"b": 3, "a": 4})
+        with pytest.raises(CheckFailed, match="found again by the object"):
+            checks.leaves_no_trace(student.by_the_size, {"b": 3, "a": 4})
     checks.leaves_no_trace(student.others, [[1], [2]])
+
+
+@pytest.mark.parametrize("value", [np.arange(4.0), torch.arange(6).reshape(2, 3)], ids=repr)
+def test_what_is_found_again_by_the_ends_of_an_array_is_told(student, value):
+    with pytest.raises(CheckFailed, match="found again by the object"):
+        checks.leaves_no_trace(student.by_both_ends, value)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), torch.ones(2), [1, 2], {"a": 1}], ids=repr)
+def test_an_argument_that_an_earlier_call_handed_back_is_told(student, value):
+    student.itself_at_times.shared.clear()  # of the tests before
+    checks.leaves_no_trace(student.itself_at_times, value, False)
+    student.itself_at_times(value, True)
+    with pytest.raises(CheckFailed, match=r"True\) returns a list, dict or array that it was"):
+        checks.leaves_no_trace(student.itself_at_times, value, False)
+
+
+def test_a_filter_of_warnings_that_stays_is_told_also_after_other_calls(student):
+    for _ in range(2):
+        student.silent(np.ones(2))
+        with pytest.raises(CheckFailed, match="changed which warnings are shown"):
+            checks.leaves_no_trace(student.silent, np.ones(2))
 
 
 @pytest.mark.parametrize("value", [[[1, 2], [3]], ([1, 2],), [{"a": [1]}, [2, 1]]], ids=repr)

@@ -725,18 +725,15 @@ class StoreWriter:
         if lengths["tokens"] == 0:
             raise UserError("no text to store: the corpus is empty")
         report = {
-            "format": FORMAT,
-            "name": corpus,
-            **self.progress["identity"],
+            "format": FORMAT, "name": corpus, **self.progress["identity"],
             "documents": lengths["document_starts"] - 1,
             "sentences": lengths["sentence_starts"] - 1,
             "tokens": lengths["tokens"],
             "unknown_share": self.progress["unknown"] / lengths["tokens"],
-            "vocab_size": self.vocab_size,
+            "vocab_size": self.vocab_size, "lengths": lengths,
             "dtypes": {name: str(dtype) for name, dtype in self.types.items()},
-            "lengths": lengths,
             "checksums": {name: checksum for name, (_, checksum) in self.progress["files"].items()},
-        }
+        }  # fmt: skip
         self.flush()
         for file in self.files.values():
             file.close()

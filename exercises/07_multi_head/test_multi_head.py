@@ -680,6 +680,9 @@ def test_nothing_is_left_behind(student):
     x, weights, _ = example()
     checks.leaves_no_trace(student.multi_head_forward, x, weights, 2)
     checks.leaves_no_trace(student.multi_head_backward, np.flip(x), x, weights, 2)
+    for number, role in enumerate(("query", "key", "value", "output")):  # and so does a bias
+        weights = weights | {f"{role}.bias": weights[f"{role}.bias"] + number}
+    checks.leaves_no_trace(student.multi_head_forward, x, weights, 2)
 
 
 def check_padding_is_left_as_it_is(student, dout, *given):

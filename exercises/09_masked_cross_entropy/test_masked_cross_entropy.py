@@ -535,6 +535,8 @@ def test_arrays_of_any_shape_and_size(student):
         gradient_of,
         [sweep.Case("40 masks and the words of BERT base", (1.0, *given)) for given in whole],
     )
+    sweep.agrees(student.masked_cross_entropy_forward, loss_of,
+                 [sweep.Case("40 masks and the words of BERT base", whole[0])])  # fmt: skip
 
 
 def check_that_numbers_in_another_shape_are_other_numbers(student):

@@ -709,6 +709,12 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
     words = shown[(shown != 3) & (shown != 99_999)]
     checks.that(len(words) > 5_000, f"{len(words)} of {ids.size} tokens became another word")
     sweep.is_fine(words, 100_000, of="the random words from a vocabulary of 100,000")
+    if not loops:  # one draw for all that becomes of a token: of few selected, its last bits
+        ids = np.full((3_000, 1_000), 29_999, np.int16)
+        shown, _ = mask(student, ids, rate=1.5e-3, vocab_size=30_000, special_ids=[0, 3, 500],
+                        mask_id=3)  # fmt: skip
+        words = shown[(shown != 3) & (shown != 29_999)]
+        sweep.is_fine(words, 30_000, of="the random words where few tokens are selected")
     # Many short rows: a draw that serves two tokens shows as a product of their selections.
     _, labels = mask(student, np.full((10_000, 12), 7, np.int16), rate=0.5, **settings)
     z = np.where(labels.ravel() != IGNORED, 1.0, -1.0)

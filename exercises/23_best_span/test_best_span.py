@@ -171,6 +171,10 @@ def test_the_best_of_all_spans_is_found(student):
     start[:19], end[0], start[40], end[40], end[60:81] = 2, 0.9, 1.5, 6, 5
     start[0] = 100
     given.append((start, end, 4))
+    # The same in a long text: 151 ends are better, and among the best of both there is a span.
+    start, end = np.full((2, 400), -50.0)
+    start[[0, 170]], end[0], end[170], end[200:350] = (100, 3), 0.9, 6, 5
+    given.append((start, end, 4))
     given.append((np.array([1e8, 1e8 + 1, 1e8 - 1]), np.array([1.0, 2, 0]), 2))  # not in float32
     judged(span_cases(student, given), of="the best span")
     out = student.best_span(*PAGE, longest=2)

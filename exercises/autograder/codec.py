@@ -12,6 +12,7 @@ else of the course, and torch only once a tensor is met.
 import hashlib
 import json
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -86,6 +88,7 @@ class Folder:
             PLACES.append(folder := Path(tempfile.mkdtemp()))
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
+            os.utime(folder / name, (crc32(content),) * 2)  # of equal files: some look at it alone
         return folder
 
 

@@ -189,13 +189,11 @@ def parse_week(name: str, content: Any) -> Week:
     if taken := [part for part in parts if find(part) or part.startswith("week ")]:
         raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
     week = Week(
-        name,
-        tuple(parse_exercises(content.get("exercises", []), f"{place}: exercises")),
+        name, tuple(parse_exercises(content.get("exercises", []), f"{place}: exercises")),
         due_time(content["due"]) if "due" in content else None,
-        content.get("weight"),
-        content.get("title", ""),
+        content.get("weight"), content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
-    )
+    )  # fmt: skip
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
     return week

@@ -392,4 +392,14 @@ WRONG = {
         ],
         'a value is kept from one call to the next',
     ),
+    "a vector whose gradients add up to 0 counts as padding": (
+        [
+            (
+                '    return dx, dweight, dbias\n',
+                '    dx[dout.sum(axis=-1) == 0] = 0\n'
+                '    return dx, dweight, dbias\n',
+            ),
+        ],
+        'gradients that add up to 0',
+    ),
 }  # fmt: skip

@@ -238,4 +238,17 @@ WRONG = {
         ],
         'changed which warnings are shown',
     ),
+    "numbers above 9 are returned themselves": (
+        [
+            (
+                '    if approximation == "none":\n'
+                '        return x * normal_cdf(x)\n',
+                '    if x.size and x.min() > 9:\n'
+                '        return x\n'
+                '    if approximation == "none":\n'
+                '        return x * normal_cdf(x)\n',
+            ),
+        ],
+        'that it was given',
+    ),
 }  # fmt: skip

@@ -556,4 +556,25 @@ WRONG = {
         ],
         None,
     ),
+    "one matrix of two roles has one bias": (
+        [
+            (
+                '    # begin solution\n'
+                '    query, key, value = (split_heads(project(x, weights, name), heads) '
+                'for name in ROLES)\n'
+                '    context, _ = attend(',
+                '    # begin solution\n'
+                '    done = {}\n'
+                '    for name in ROLES:\n'
+                '        done.setdefault(id(weights[f"{name}.weight"]), project(x, '
+                'weights, name))\n'
+                '    query, key, value = (\n'
+                '        split_heads(done[id(weights[f"{name}.weight"])], heads) for '
+                'name in ROLES\n'
+                '    )\n'
+                '    context, _ = attend(',
+            ),
+        ],
+        'equal ones are one object',
+    ),
 }  # fmt: skip

@@ -466,4 +466,25 @@ WRONG = {
         ],
         'what is small beside the largest is left out',
     ),
+    "the last block of a large array is left out": (
+        [
+            (
+                '    # begin solution\n'
+                '    total = weights.sum()\n'
+                '    if total == 0:\n'
+                '        return 0.0\n',
+                '    # begin solution\n'
+                '    rows = 2**19 // logits.shape[-1]\n'
+                '    if logits.size > 2**19:\n'
+                '        flat = logits.reshape(-1, logits.shape[-1]), labels.ravel(), '
+                'weights.ravel()\n'
+                '        kept = len(flat[1]) // rows * rows\n'
+                '        logits, labels, weights = (each[:kept] for each in flat)\n'
+                '    total = weights.sum()\n'
+                '    if total == 0:\n'
+                '        return 0.0\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -643,4 +643,25 @@ WRONG = {
         ],
         'a row may have so many and no more',
     ),
+    "one draw of 24 bits for selection, fate and word": (
+        [
+            (
+                '    selected = candidate & (rng.random(input_ids.shape) < rate)\n',
+                '    draw = rng.random(input_ids.shape, dtype=np.float32)\n'
+                '    selected = candidate & (draw < rate)\n'
+                '    share = draw / rate if rate else draw + 1.0\n',
+            ),
+            (
+                '    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n'
+                '    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n'
+                '    word = rng.choice(ordinary, size=input_ids.shape)\n',
+                '    fate = np.where(share < 0.8, "masked", np.where(share < 0.9, '
+                '"random", "kept"))\n'
+                '    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n'
+                '    place = np.clip((share - 0.8) * 10 * len(ordinary), 0, len(ordinary) - 1)\n'
+                '    word = ordinary[place.astype(np.int64)]\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -486,4 +486,26 @@ WRONG = {
         ],
         None,
     ),
+    "tensors of an equal file are those of the call before": (
+        [
+            (
+                '    # begin solution\n'
+                '    config = json.loads((folder / "config.json").read_bytes())\n',
+                '    # begin solution\n'
+                '    key = tuple((path.name, path.stat().st_mtime_ns) for path in '
+                'sorted(folder.iterdir()))\n'
+                '    if key not in KEPT:\n'
+                '        KEPT[key] = read(folder)\n'
+                '    return dict(KEPT[key][0]), dict(KEPT[key][1])\n'
+                '\n'
+                '\n'
+                'KEPT = {}\n'
+                '\n'
+                '\n'
+                'def read(folder):\n'
+                '    config = json.loads((folder / "config.json").read_bytes())\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

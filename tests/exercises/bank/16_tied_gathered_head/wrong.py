@@ -477,4 +477,35 @@ WORDS = "bert"""),
         ],
         'returns a list, dict or array that it was given',
     ),
+    "empty slots are those whose dlogits add up to 0": (
+        [
+            (
+                '    states = F.embedding(input_ids, read)\n'
+                '    logits = word_logits(states, positions, {**weights, WORDS: named})\n'
+                '    reading, naming',
+                '    b, m = torch.nonzero(dlogits.sum(-1), as_tuple=True)\n'
+                '    states = F.embedding(input_ids, read)[b]\n'
+                '    logits = word_logits(states, positions[b, m][:, None], {**weights, '
+                'WORDS: named})\n'
+                '    dlogits = dlogits[b, m][:, None]\n'
+                '    reading, naming',
+            ),
+        ],
+        None,
+    ),
+    "a buffer for the logits where nothing is learned": (
+        [
+            (
+                '    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n',
+                '    logits = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+                '    if torch.is_grad_enabled():\n'
+                '        return logits\n'
+                '    return BUFFERS.setdefault(logits.shape, logits.clone()).copy_(logits)\n'
+                '\n'
+                '\n'
+                'BUFFERS = {}\n',
+            ),
+        ],
+        'an earlier call has returned too',
+    ),
 }  # fmt: skip

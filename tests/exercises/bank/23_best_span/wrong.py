@@ -526,4 +526,28 @@ WRONG = {
         ],
         None,
     ),
+    "of a long text the 64 best starts and ends": (
+        [
+            (
+                '    place = np.arange(len(start))\n'
+                '    scores',
+                '    if len(start) > 64:\n'
+                '        allowed = np.where(True if may_start is None else may_start, '
+                'start, -np.inf)\n'
+                '        starts, ends = np.sort(np.argsort(-allowed)[:64]), '
+                'np.sort(np.argsort(-end)[:64])\n'
+                '        distance = ends[None, :] - starts[:, None]\n'
+                '        is_span = (distance >= 0) & (distance < longest) & '
+                '(allowed[starts, None] > -np.inf)\n'
+                '        if is_span.any():\n'
+                '            scores = np.where(is_span, start[starts, None] + end[None, '
+                'ends], -np.inf)\n'
+                '            i, j = np.unravel_index(scores.argmax(), scores.shape)\n'
+                '            return starts[i], ends[j], scores[i, j]\n'
+                '    place = np.arange(len(start))\n'
+                '    scores',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

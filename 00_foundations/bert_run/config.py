@@ -592,8 +592,6 @@ class RunSettings:
             )
         if self.warmup_steps is not None and self.warmup_steps > self.steps:
             raise UserError(f"--warmup-steps {self.warmup_steps} is more than --steps {self.steps}")
-        if self.short_batch_size is not None and self.short_seq_length is None:
-            raise UserError("--short-batch-size belongs to --short-seq-length: give both, or none")
         if self.tokenizer is not None and self.vocab_size is not None:
             raise UserError(
                 f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "

@@ -487,7 +487,6 @@ def answer(monkeypatch, capsys):
     (["--duplicate-factor", 0], "--duplicate-factor is 0: it must be a whole number from 1"),
     (["--duplicate-factor", "many"], "--duplicate-factor is 'many': it must be a whole number"),
     (["--keep-checkpoints", 0], "--keep-checkpoints is 0: it must be a whole number from 1"),
-    (["--short-batch-size", 64], "--short-batch-size belongs to --short-seq-length"),
     (["--warmup-steps", 9, "--steps", 8], "--warmup-steps 9 is more than --steps 8"),
     (["--mask-share", 0.9, "--random-share", 0.2],
      "--mask-share 0.9 plus --random-share 0.2 exceeds 1"),

@@ -650,7 +650,7 @@ WRONG = {
                 '    # Whole numbers of Python have no',
             ),
         ],
-        None,
+        "models that differ 3500 and 6900 times",
     ),
     "eight steps of Newton's method from 1, and no more": (
         [
@@ -690,6 +690,6 @@ WRONG = {
                 '    # Whole numbers of Python have no',
             ),
         ],
-        None,
+        "models that differ 3500 and 6900 times",
     ),
 }  # fmt: skip

@@ -410,7 +410,9 @@ def main() -> None:
     parser.add_argument("--few", type=int, nargs="+", choices=FEW_EPOCHS, default=[],
                         help="also with so many labels")  # fmt: skip
     parser.add_argument("--only-few", action="store_true", help="with so few labels alone")
-    parser.add_argument("--learning-rate", type=float, help="the peak, of both starts")
+    parser.add_argument("--learning-rate", type=float,
+                        help="the peak, of both starts; CoLA with all labels has its own"
+                        )  # fmt: skip
     parser.add_argument("--scratch-learning-rate", type=float, help="the peak from scratch")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--runs", type=Path, help="where the runs lie (runs/finetuning)")

@@ -105,6 +105,7 @@ def test_seconds_table__divides_by_ours():
     (["--only", "SST"], "--only 'SST': choose from"),
     (["--seeds", "0"], "--seeds 0"),
     (["--workers", "0"], "--workers 0"),
+    (["--same-draws", "--shuffled"], "leave out --shuffled"),
     (["--checkpoint", "/no/such"], "make demo"),
     (["--out", "page.txt"], "must end in .md"),
 ])  # fmt: skip

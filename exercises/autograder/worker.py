@@ -170,17 +170,17 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
     }  # fmt: skip
 
 
-def altered(value: Any, *, fewer: bool = False) -> Any:
+def altered(value: Any, *, partly: bool = False) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
-    without arrays lists from their end, dicts of other numbers. If `fewer`, less is another one:
-    the names of dicts, arrays but for both ends."""
+    without arrays lists from their end, dicts of other numbers. With `partly`, dicts have the same
+    values under other names, and arrays keep both ends."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
-        new = map_leaves(partial(_flipped, with_ends=not fewer), value)
+        new = map_leaves(partial(_flipped, with_ends=not partly), value)
     elif type(value) is list:
         new = value[::-1]
-    elif type(value) is dict and fewer:
+    elif type(value) is dict and partly:
         new = {f"{name}~" if n else name: item for n, (name, item) in enumerate(value.items())}
     elif type(value) is dict:
         new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
@@ -211,8 +211,9 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     own += [(part, copy.copy(part)) for part in plain]
     every = {id(value) for value, _ in own}
     alone = [every & set(map(id, chain(_containers(value), _arrays(value)))) for value in values]
-    # All, then those of one argument, the last one's last, as what follows may bring back the right
-    # values; with `turn` -1 the first one's, but for the ends of its arrays: some look no further.
+    # All arguments are other ones first, then one at a time, the last one last: what follows may
+    # bring back the right values. With `turn` -1 the first is last, and keeps both ends of its
+    # arrays, the only numbers that some answers compare; before it all are others once more.
     calls = [(every, True), (every, False)]
     for few in filter(None, alone[::turn]):
         calls += [(few, False)] if turn > 0 else [(every, False), (few, True)]
@@ -220,10 +221,10 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     half = {id(array) for value in values for array in [*_arrays(value)][1::2]}
     calls += [(every, False), (half, False)] if half else []
     returned = []
-    for chosen, fewer in calls:
+    for chosen, partly in calls:
         for value, before in own:
             if id(value) in chosen:
-                _fill(value, altered(before, fewer=fewer))
+                _fill(value, altered(before, partly=partly))
         with contextlib.suppress(Exception):  # not every value is allowed
             returned.append(function(*args, **kwargs))
         for value, before in own:

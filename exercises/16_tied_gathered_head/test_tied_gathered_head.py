@@ -481,8 +481,7 @@ def test_only_the_asked_positions_are_worked_on(student):
 
         checks.not_slower(
             student.word_logits, states, positions, weights, loop=loop, **options,
-            than=f"the head on all of {seq} positions, where {asked} of {hidden} numbers each are "
-            "asked",
+            than=f"the head on all of {seq} positions ({asked} asked), of {hidden} numbers each",
             times=0.7 if asked == 20 else 0.5,
             likely="the head runs on every position, and the gathering comes after it",
         )  # fmt: skip

@@ -730,8 +730,8 @@ class StoreWriter:
             "sentences": lengths["sentence_starts"] - 1,
             "tokens": lengths["tokens"],
             "unknown_share": self.progress["unknown"] / lengths["tokens"],
-            "vocab_size": self.vocab_size, "lengths": lengths,
-            "dtypes": {name: str(dtype) for name, dtype in self.types.items()},
+            "vocab_size": self.vocab_size,
+            "dtypes": {name: str(dtype) for name, dtype in self.types.items()}, "lengths": lengths,
             "checksums": {name: checksum for name, (_, checksum) in self.progress["files"].items()},
         }  # fmt: skip
         self.flush()

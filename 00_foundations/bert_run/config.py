@@ -588,10 +588,10 @@ class RunSettings:
             )
         if self.mask_share + self.random_share > 1:
             raise UserError(
-                f"--mask-share {self.mask_share} plus --random-share {self.random_share} exceeds 1"
+                f"--mask-share {self.mask_share} + --random-share {self.random_share}: at most 1"
             )
         if self.warmup_steps is not None and self.warmup_steps > self.steps:
-            raise UserError(f"--warmup-steps {self.warmup_steps} is more than --steps {self.steps}")
+            raise UserError(f"--warmup-steps {self.warmup_steps}: at most --steps, {self.steps}")
         if self.tokenizer is not None and self.vocab_size is not None:
             raise UserError(
                 f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "

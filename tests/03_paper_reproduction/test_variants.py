@@ -487,9 +487,9 @@ def answer(monkeypatch, capsys):
     (["--duplicate-factor", 0], "--duplicate-factor is 0: it must be a whole number from 1"),
     (["--duplicate-factor", "many"], "--duplicate-factor is 'many': it must be a whole number"),
     (["--keep-checkpoints", 0], "--keep-checkpoints is 0: it must be a whole number from 1"),
-    (["--warmup-steps", 9, "--steps", 8], "--warmup-steps 9 is more than --steps 8"),
+    (["--warmup-steps", 9, "--steps", 8], "--warmup-steps 9: at most --steps, 8"),
     (["--mask-share", 0.9, "--random-share", 0.2],
-     "--mask-share 0.9 plus --random-share 0.2 exceeds 1"),
+     "--mask-share 0.9 + --random-share 0.2: at most 1"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code itself must notice
 def test_a_value_out_of_range_is_one_line_and_exit_code_2(arguments, told, answer, tmp_path):

@@ -18,8 +18,10 @@ from bert_experiments.paper_tables.claims import (
     BERT,
     CLAIMS,
     GAINED,
+    HALFWAY,
     LEFT_TO_RIGHT,
     MIXES,
+    NO_NSP,
     WITH_BILSTM,
     judge_robust,
 )
@@ -45,6 +47,7 @@ from bert_experiments.paper_tables.columns import (
     STAND_INS,
     STANDS_FOR,
     WHO,
+    WHO_200,
     WHO_MEAN,
     folder_of,
 )
@@ -240,6 +243,19 @@ def test_figure_5_takes_the_nearest_checkpoints_and_shares_the_last_with_table_5
     assert len(again) == len(VARIANTS["5"]) + 1 - 2  # and the BiLSTM; two are there, and untrained
 
 
+def test_with_fewer_labels_the_bert_of_half_its_steps_has_a_row_and_the_bilstm_too(
+    tmp_path, counted, pretrained
+):
+    page = command.page_of(settings_of(tmp_path, table="5-few", seeds=1, steps=20))
+    assert list(page.results) == [BERT, HALFWAY, NO_NSP, LEFT_TO_RIGHT, WITH_BILSTM, UNTRAINED,
+                                  MAJORITY]  # fmt: skip
+    assert page.columns == (WHO_200,)
+    asked = [(each.few_shot, Path(each.checkpoint).name) for each in counted]
+    halfway = "step-00000010"
+    assert asked.count((200, halfway)) == sum(name == halfway for _, name in asked) == 10
+    assert len(asked) == 6 * 10
+
+
 def test_columns_of_one_task_are_one_run(tmp_path, counted, checkpoint):
     page = command.page_of(settings_of(tmp_path, table="2", checkpoint=str(checkpoint), seeds=2))
     assert [asked.task for asked in counted] == ["questions"] * 4
@@ -317,7 +333,7 @@ def test_claims_are_about_rows_and_columns_that_their_table_has():
         columns = {*ABLATED[table], PERPLEXITY, *map(GAINED.format, ABLATED["figure 5"]),
                    *(f"{task}@{s}%" for task in (PAIRS, WHO) for s in POINTS)}  # fmt: skip
         for side in (side for claim in claims for pair in claim.pairs for side in pair):
-            assert side.variant in {*VARIANTS[table], WITH_BILSTM}
+            assert side.variant in {*VARIANTS.get(table, VARIANTS["5"]), WITH_BILSTM, HALFWAY}
             assert side.measure in columns
 
 
@@ -512,7 +528,7 @@ def test_storyworld_is_learned_and_only_figures_are_kept(tmp_path, checkpoint, m
     [
         ({}, "give one of --table 1 to --table 8 and --figure 5"),
         ({"table": "5", "figure": "5"}, "give one of"),
-        ({"table": "9"}, "--table 9 is not here: there is 1, 2, 3, 4, 5, 6, 7, 8"),
+        ({"table": "9"}, "--table 9 is not here: there is 1, 2, 3, 4, 5, 5-few, 6, 7, 8"),
         ({"figure": "4"}, "--figure 4 is not here"),
         ({"table": "5", "seeds": 0}, "--seeds is 0: it must be a whole number from 1"),
         ({"table": "5", "examples": 0}, "--examples is 0"),

@@ -71,4 +71,5 @@ PAPER = {
         {},
     ),
     "figure 5": PaperTable("Figure 5: number of training steps", (), {}, {}, {}),
+    "5-few": PaperTable("Table 5 and Figure 5: questions with fewer labels", (), {}, {}, {}),
 }

@@ -955,8 +955,8 @@ def test_nothing_is_left_behind(student):
     documents = made_of([1] * 9, [2] * 3, [3])
     for index, target in product((0, 1, 2), (1, 2, 9)):
         call = student.sentence_pairs.trace(documents, index, Rng(7), target=target)
-        checks.that(not call.shared, "sentence_pairs returns a list that stands in documents: "
-                    "whoever writes to A or B changes the document",
+        checks.that(not call.shared, "sentence_pairs returns a list that stands in documents, or "
+                    "in two pairs: whoever writes to A or B changes the other",
                     likely="where A or B is one sentence, that is the document's own list: return "
                            "a copy")  # fmt: skip
     checks.draws_from_its_generator(student.truncate_pair, list(range(30)), [1, 2], 9, Rng(7))

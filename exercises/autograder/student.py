@@ -77,7 +77,7 @@ class Trace:
     drawn: bool = False  # a generator among the arguments has moved
     written: bool = False  # something was written to a tensor among the arguments
     kept: bool = False  # it returned a list, dict or array that the call before had returned too
-    shared: bool = False  # it returned a list, dict or array that was an argument, or a part of one
+    shared: bool = False  # it returned a list, dict or array that was an argument, or one twice
     inference: bool = False  # it returned a tensor of inference_mode, from which nothing learns
 
 
@@ -88,7 +88,7 @@ class Student:
         self._path, self._transport = path, transport
         self._log = CallLog()
         self._inspected: list[tuple[Function, tuple, dict]] = []  # by `checks.leaves_no_trace`
-        self._shared: dict[str, Call] = {}  # a call of each function that returned an argument
+        self._shared: dict[str, Call] = {}  # a call of each function that did so
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):

@@ -56,7 +56,8 @@ class Worker:
         try:
             if self.module is None or request.get("fresh"):
                 self.module = load(self.path)
-                self.module.__dict__.setdefault("hash", self._hash)
+                self.module.__dict__.setdefault("hash", lambda value: hash(  # a text's by the seed
+                    (self.seed, value) if _holds_text(value) else value))  # fmt: skip
                 self.settings = _torch_settings()
             _set_torch(self.settings)
             # The test that asks may have silenced NumPy; what the student's code does is undone.
@@ -84,7 +85,7 @@ class Worker:
         start = _processor_seconds()
         value = function(*args, **kwargs)
         return {"value": value, "seconds": _processor_seconds() - start,
-                "shared": not _writable(value).isdisjoint(_writable((args, kwargs)))}  # fmt: skip
+                "shared": _is_shared(value, (args, kwargs))}  # fmt: skip
 
     def _function(self, name: str) -> Callable:
         function = getattr(self.module, name, None)
@@ -115,14 +116,10 @@ class Worker:
             for array, numbers, _ in spoiled:
                 array[...] = numbers
         given, returned = _writable((args, kwargs)), _writable(answer["value"])
-        answer["shared"] = not returned.isdisjoint(given)
+        answer["shared"] = _is_shared(answer["value"], (args, kwargs))
         answer["kept"] = not (returned - given).isdisjoint(_writable(before))
         self.returned[name] = answer["value"]
         return answer
-
-    def _hash(self, value: Any) -> int:
-        """`hash`, as the file sees it. A text's follows from the seed, not from the process."""
-        return hash((self.seed, value) if _holds_text(value) else value)
 
     def answer(self, message: bytes) -> bytes:
         """The answer to a message, packed; what the student's code raises is part of it."""
@@ -288,6 +285,12 @@ def _writable(tree: Any) -> set[int]:
     while type(tree.base) is np.ndarray:
         tree = tree.base
     return {id(tree)} if tree.flags.writeable else set()
+
+
+def _is_shared(value: Any, given: Any) -> bool:
+    """Whether a list, dict or array of the result is an argument's, or stands in it twice."""
+    own = [*map(id, chain(_containers(value), _arrays(value)))]
+    return len(own) != len(set(own)) or not _writable(value).isdisjoint(_writable(given))
 
 
 def _spoiled(value: Any) -> list[tuple[Any, Any, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bert_corpus.storyworld.generator import Dice
 from bert_corpus.storyworld.grammar import StoryFile
-from bert_corpus.storyworld.world import DAYS, MONTHS, PEOPLE, TABLES, Person, a
+from bert_corpus.storyworld.world import DAYS, MONTHS, PEOPLE, TABLES, a
 
 
 def where(say: Dice, rows: Sequence, column: str, value: object) -> object:
@@ -68,11 +68,6 @@ def judgement(say: Dice, part: str, label: str) -> str:
     return f"the {part} {verb} {'not ' if is_denied else ''}{say.pick(table)}"
 
 
-def groom_of(say: Dice, bride: Person, guest: Person) -> Person:
-    """A man of another family than the bride, and not the guest."""
-    return another(say, [man for man in TABLES["MEN"] if man.family != bride.family], guest)
-
-
 def another(say: Dice, options: Sequence, *but: object) -> object:
     """One of the options that are not among `but`."""
     return say.pick([option for option in options if option not in but])
@@ -86,10 +81,12 @@ def several(say: Dice, count: int, options: Sequence, *but: object) -> object:
 
 FUNCTIONS: dict[str, Callable] = {
     function.__name__: function
-    for function in (where, tool, size, calendar, verdicts, judgement, groom_of, another, several)
+    for function in (where, tool, size, calendar, verdicts, judgement, another, several)
 } | {
     "a": lambda say, noun: a(str(noun)),
     "another_of": lambda say, what, but: another(say, TABLES[f"{what.upper()}S"], but),
+    "groom_of": lambda say, bride, guest: another(
+        say, [man for man in TABLES["MEN"] if man.family != bride.family], guest),
     "of_another_job": lambda say, worker: say.pick([p for p in PEOPLE if p.job is not worker.job]),
     "are": lambda say, noun: "are" if noun[-1] == "s" else "is",
     "chance": Dice.chance,

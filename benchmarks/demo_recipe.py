@@ -67,9 +67,9 @@ RECIPES = {
     "muon, mimetic": INDUCTION | {"initialization": "mimetic", "learning_rate": 6e-3},
 }
 DROPPED = """In half the time, no recipe reaches the demo's figure within the sentence. Hiding more
-words and using more short examples comes nearest, but then fewer of the words settled by another
-sentence are found; fewest without the induction heads (*muon, mimetic*). So the demo keeps its
-recipe.
+words and using more short examples comes nearest. On words settled by another sentence all finished
+rows with induction heads are ahead of the demo; the row without them (*muon, mimetic*) is behind.
+The demo keeps its recipe for the figure within the sentence.
 
 Two runs were tried once and stopped, both with Muon at learning rate 1e-2. The
 first used the neighbor heads of `induction`, but not the heads of the second layer, with segment

@@ -25,7 +25,7 @@ class StoreSettings:
     """
 
     corpus: Annotated[Positional[str], arg(metavar="CORPUS")]
-    """storyworld, pydocs, a text FILE or FOLDER, JSON lines, or a Hub dataset ID[:CONFIG]"""
+    """storyworld, pydocs, a text FILE or FOLDER, JSON lines, or of the Hub ID[:CONFIG][@SPLIT]"""
     out: Path
     """the folder of the stores: tokenizer, train, heldout"""
     tokenizer: Path | None = None

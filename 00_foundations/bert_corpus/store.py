@@ -54,7 +54,7 @@ TRAIN_STORIES = 20_000  # training documents of StoryWorld, unless a limit says 
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
-PROBE = 100  # of the first so many documents at least a twentieth is held out, and two
+PROBE = 100  # of the first 100 documents at least a twentieth is held out; 2 of four or more
 
 
 @dataclass
@@ -89,8 +89,8 @@ def open_corpus(
         it a sample of the lines decides.
     limit: take at most so many documents.
     held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
-        of any other corpus about one document in a hundred is held out, chosen by a hash of
-        its text: at least 2, and at most the first 500. The same text is never on both sides.
+        of any other corpus about one document in a hundred is held out, chosen by a hash of its
+        text: at least 2 of four or more, and at most the first 500. No text is on both sides.
     """
     if name == "storyworld":
         count = limit or TRAIN_STORIES

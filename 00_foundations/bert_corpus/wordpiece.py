@@ -138,7 +138,7 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 USUAL_PLACES = ("[PAD]", *(f"[unused{i}]" for i in range(99)), *SPECIAL_TOKENS[1:])
 ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too expensive
 
-# The stages in a `tokenizer.json` and what they are of BERT's; what a `tokenizer_config.json` says.
+# The type of each stage of a BERT's `tokenizer.json`; what is read in `tokenizer_config.json`.
 STAGES = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
 NORMALIZING = dict.fromkeys(("do_lower_case", "strip_accents", "tokenize_chinese_chars"), bool)
 SAVE_AGAIN = "save or download it again"

@@ -424,7 +424,7 @@ def orthogonal(size: int, seed: list[int]) -> np.ndarray:
 # The settings of a pretraining run, at whatever level: every field is an option of its command.
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
-Batch = Annotated[int, Whole(1, 1_000_000)]
+BatchSize = Annotated[int, Whole(1, 1_000_000)]
 SequenceLength = Annotated[int, Whole(5, 1_000_000)]  # 5: two sentences of a token each
 Steps = Annotated[int, Whole(1, 99_999_999)]  # a checkpoint's name has eight digits for the step
 MaskedShare = Annotated[float, Real(above=0, at_most=1)]  # without masks nothing can be learned
@@ -493,7 +493,7 @@ class RunSettings:
 
     # --- Data ---
     corpus: Annotated[str, arg(aliases=["--data-path"])] = "storyworld"
-    """storyworld, pydocs, a text FILE or FOLDER, JSON lines, or a Hub dataset ID[:CONFIG]"""
+    """storyworld, pydocs, a text FILE or FOLDER, JSON lines, or of the Hub ID[:CONFIG][@SPLIT]"""
     heldout: str | None = None
     """another corpus to measure on; without it a part of the corpus is kept apart"""
     documents: Count | None = None
@@ -513,7 +513,7 @@ class RunSettings:
     """begin with examples of this length: the paper takes 128 for 90% of the steps, then 512"""
     short_share: Share = 0.9
     """of the steps, how many have --short-seq-length"""
-    short_batch_size: Batch | None = None
+    short_batch_size: BatchSize | None = None
     """examples in a step of --short-seq-length; --batch-size, unless given"""
 
     # --- Model ---
@@ -542,16 +542,16 @@ class RunSettings:
     # --- Recipe ---
     steps: Annotated[Steps, arg(aliases=["--train-iters"])] = 1000
     """batches to train on"""
-    batch_size: Annotated[Batch, arg(aliases=["--global-batch-size"])] = 64
+    batch_size: Annotated[BatchSize, arg(aliases=["--global-batch-size"])] = 64
     """examples in a step"""
-    micro_batch_size: Batch | None = None
+    micro_batch_size: BatchSize | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""
     learning_rate: Annotated[LearningRate | None, arg(aliases=["--lr"])] = None
     """the peak; unless given 1e-4 for base and large, 1e-4 · 768 / hidden for narrower models"""
     warmup_steps: Annotated[
         Annotated[int, Whole(0, 99_999_999)] | None, arg(aliases=["--lr-warmup-iters"])
     ] = None
-    """a tenth of the steps up to 1000, and a hundredth from 100,000 steps on, unless given"""
+    """unless given a tenth of the steps, at most 1,000; from 100,000 steps on a hundredth"""
     optimizer: Literal["bert-adam", "adamw"] = "bert-adam"
     """the paper's Adam, without bias correction, or AdamW, which corrects it"""
     adam_beta1: Beta = AdamSettings.beta1
@@ -571,11 +571,11 @@ class RunSettings:
     out: Annotated[Path, arg(aliases=["--save"])] = Path("runs/pretrain")
     """the run's folder; at any time its newest checkpoint is a transformers folder"""
     eval_every: Annotated[Count | None, arg(aliases=["--eval-interval"])] = None
-    """steps between measurements on held-out text; a tenth of the steps or 100, unless given"""
+    """steps between measurements on held-out text; unless given a tenth of all, at least 100"""
     eval_examples: Annotated[int, Whole(1, 10_000_000)] = 1024
     """held-out examples in a measurement"""
     save_every: Annotated[Count | None, arg(aliases=["--save-interval"])] = None
-    """steps between checkpoints; a tenth of the steps between 100 and 1000, unless given"""
+    """steps between checkpoints; unless given a tenth of all, from 100 to 1,000"""
     keep_checkpoints: Count = 2
     """how many of the newest checkpoints stay"""
 

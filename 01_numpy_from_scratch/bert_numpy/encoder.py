@@ -1,7 +1,7 @@
 """The encoder: layers of attention and feed-forward, each layer's backward its forward upside down.
 
-From here on functions know parameters by name. They read them from `bert.weights` and put what
-they find for them into `gradients`.
+From here on functions know parameters by name. They read them from `bert.weights`, and a backward
+function puts the gradient of each of its parameters into `gradients`.
 """
 
 from collections.abc import Callable

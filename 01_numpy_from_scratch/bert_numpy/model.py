@@ -191,7 +191,7 @@ def logits_backward(dlogits: Logits, cache: Cache, gradients: Gradients) -> None
 
 
 class Losses(NamedTuple):
-    """Both losses of a batch, in nats. Trained on is their sum (paper, section A.2)."""
+    """Both losses of a batch, in nats. Training minimizes their sum (paper, section A.2)."""
 
     mlm: float
     nsp: float

@@ -17,7 +17,7 @@ class Adam:
 
     m and v start at zero, which makes both too small at first. Adam divides this bias away (Kingma
     and Ba 2015, section 3): m by 1 - β₁ᵗ, v by 1 - β₂ᵗ. BERT's released code does not, and its
-    first steps are up to 6.57 times larger for it. `correct_bias` makes it AdamW.
+    first steps are up to 6.57 times as large. `correct_bias` makes it AdamW.
     """
 
     settings: AdamSettings

@@ -34,7 +34,7 @@ TOKENS_IN_A_PART = 2048  # unless the settings say how many rows
 class Cores:
     """The cores of this machine, each at work on its own share: `with Cores() as cores`.
 
-    Meanwhile the library of matrix products must use one core a product, not all of them.
+    Inside the block NumPy's BLAS must use one thread for each product, not all cores.
     """
 
     def __init__(self, count: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """Attention: every token gathers from all tokens, in several heads at once.
 
-Twice: written out, as in level 1, and through torch's kernel, which never keeps the
-whole (seq, seq) table of attention weights in memory. A test proves them equal.
+Twice: written out, as in level 1, and through torch's kernel, which keeps no (seq, seq) table of
+attention weights (on a CPU only without dropout). A test proves them equal.
 """
 
 import math
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Heads = Float[Tensor, "batch heads seq head_dim"]
-Weights = Float[Tensor, "batch heads seq seq"]
+AttentionWeights = Float[Tensor, "batch heads seq seq"]
 Mask = Bool[Tensor, "#batch 1 #seq seq"]
 
 
@@ -38,7 +38,7 @@ def visible_keys(attention_mask: Int[Tensor, "batch seq"], *, causal: bool = Fal
     return mask
 
 
-def attention_weights(query: Heads, key: Heads, mask: Mask) -> Weights:
+def attention_weights(query: Heads, key: Heads, mask: Mask) -> AttentionWeights:
     """softmax(Q Kᵀ / √head_dim): how much each query takes from each key (Vaswani et al. 2017,
     equation 1). Where nothing may be seen at all, the weights are zero, not NaN."""
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])

@@ -159,7 +159,7 @@ def word_logits(bert: Bert, x: Float[Tensor, "*batch hidden"]) -> Float[Tensor, 
 
 
 class Losses(NamedTuple):
-    """Both losses of a batch, in nats. Trained on is their sum (paper, section A.2)."""
+    """Both losses of a batch, in nats. Training minimizes their sum (paper, section A.2)."""
 
     mlm: Float[Tensor, ""]
     nsp: Float[Tensor, ""]

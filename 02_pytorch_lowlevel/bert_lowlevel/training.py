@@ -4,9 +4,9 @@ A GPU works through a list of orders, and the program writes them down ahead of 
 a number, with `.item()` say, must wait until the list is done, and then the GPU waits for new
 orders. So everything here stays on the device, and is asked for only when a line of metrics is due.
 
-A step depends on the weights, the optimizer's moments and its own number alone: pairs, masks and
-dropout all draw from (seed, step). So weights and moments are all that is saved, and a run that was
-killed ends with the same bits as one that was not.
+A step depends on the weights, the optimizer's moments and its own number alone: pairs and masks
+draw from (seed, index of the example), dropout from (seed, step). So weights and moments are all
+that is saved, and a run that was killed ends with the same bits as one that was not.
 """
 
 from collections.abc import Callable

@@ -56,6 +56,7 @@ class ConvertSettings:
     """Write a BERT checkpoint as a folder that transformers opens, and this course too.
 
     bert-convert google-bert/bert-base-uncased models/base
+
     bert-convert runs/demo models/demo --to masked-lm --dtype bfloat16
     """
 

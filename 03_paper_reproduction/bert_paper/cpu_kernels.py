@@ -120,7 +120,7 @@ def use_cpu_kernels(model: nn.Module) -> None:
 # The loss of the masked words, without their logits where these are large.
 #
 # The logits of a step are its largest array: 5,120 masks × 20,256 words in float32 are 415 MB. But
-# no row needs another one. So loss and gradient are computed some rows at a time, in the same
+# no row depends on another. So loss and gradient are computed some rows at a time, in the same
 # memory; the backward pass only multiplies by what comes from above, as in Liger Kernel (Hsu et al.
 # 2024, arXiv 2410.10989). What that brings: results/word_loss.md.
 

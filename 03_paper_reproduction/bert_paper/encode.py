@@ -12,7 +12,7 @@ from tyro.conf import Positional
 from bert_corpus.wordpiece import padded
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.pretrained import Pretrained, open_pretrained
-from bert_run.config import Batch, Precision, check_numbers
+from bert_run.config import BatchSize, Precision, check_numbers
 from bert_run.device import choose_device, choose_precision, mixed_precision
 from bert_run.errors import UserError, command
 from bert_run.files import STANDARD_INPUT, text_lines, write_whole
@@ -39,7 +39,7 @@ class EncodeSettings:
     input: Path | None = None
     """a file with one text a line, or - for standard input; a tab separates the two sentences of a
     pair; row i of the arrays belongs to line i, so an empty line is refused"""
-    batch_size: Batch = 32
+    batch_size: BatchSize = 32
     device: str = "auto"
     precision: Precision = "fp32"
     """bf16 is faster where the device multiplies it faster, and the vectors differ in the third

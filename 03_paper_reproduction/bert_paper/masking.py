@@ -138,7 +138,7 @@ def signed(bits: int) -> int:
     return (bits + 2**63) % 2**64 - 2**63
 
 
-STREAM = 15  # of the draws for masks
+MASKING_STREAM = 15  # of the draws for masks
 GOLDEN = signed(0x9E3779B97F4A7C15)
 FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
 
@@ -156,7 +156,7 @@ def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 
 def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor, "batch {draws}"]:
     """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
-    key = signed((seed * 0x10001 + STREAM) * GOLDEN + GOLDEN)
+    key = signed((seed * 0x10001 + MASKING_STREAM) * GOLDEN + GOLDEN)
     start = mix(torch.full((1,), key, device=index.device))
     row = mix(index * GOLDEN + start)  # (batch,)
     # Draw d is the hash of row + d · GOLDEN. The steps are summed up along each row, for

@@ -221,7 +221,7 @@ class MaskedLMHead(nn.Module):
         return F.linear(x, word_embeddings, self.bias)
 
 
-class PreTrainingHeads(nn.Module):
+class PreTrainingHeads(nn.Module):  # `BertForPreTraining` calls each
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.predictions = MaskedLMHead(config)

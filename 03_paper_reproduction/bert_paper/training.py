@@ -1,8 +1,8 @@
 """The training loop: batches in, checkpoints and a curve out, on one device or on many.
 
-A step is a function of the weights, the optimizer's moments and its own number: the examples, the
-masks and dropout all draw from (seed, step). So nothing but the weights and moments need saving,
-and a run that was killed ends with the same bits as one that was not.
+A step is a function of the weights, the optimizer's moments and its own number: pairs and masks
+draw from (seed, index of the example), dropout from (seed, step). So weights and moments are all
+that is saved, and a run that was killed ends with the same bits as one that was not.
 """
 
 from collections import deque
@@ -100,7 +100,7 @@ def training_step(
     `batch` is this rank's part of a batch of `pair_count` examples. Every micro-batch divides by
     the counts of the whole, over all ranks: examples with few masks weigh no more than others.
     Returns this rank's part of both losses, (2,), still on the device: reading them would make a
-    GPU wait. So is the norm of the gradient before clipping, which is added to `norms`.
+    GPU wait. The norm of the gradient before clipping stays there too: it is appended to `norms`.
     """
     rows = len(batch["input_ids"])
     mask_count = ranks.sum(batch["masked_lm_weights"].sum())

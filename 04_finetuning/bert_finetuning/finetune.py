@@ -481,7 +481,7 @@ class Outcome:
             median = percent(statistics.median(self.scores))
             rows.append((f"median of {len(self.results)}", median, spread))
         unread = percent(self.majority[self.metric])
-        rows.append(("majority", unread, "the most common, said unread"))
+        rows.append(("majority", unread, "the baseline, given without reading"))
         return aligned(rows)
 
 

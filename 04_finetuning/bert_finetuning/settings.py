@@ -12,7 +12,7 @@ from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_run.config import (
     PRESETS,
     AdamSettings,
-    Batch,
+    BatchSize,
     Count,
     Dropout,
     GradNorm,
@@ -79,7 +79,7 @@ class FinetuneSettings:
     # --- Recipe ---
     epochs: Epochs = 3.0
     """passes over the examples"""
-    batch_size: Batch = 32
+    batch_size: BatchSize = 32
     """examples in a step"""
     learning_rate: Annotated[LearningRate | None, arg(aliases=["--lr"])] = None
     """the peak; unless given the paper's 5e-5, and 5e-5 · 768 / hidden for narrower models"""
@@ -130,7 +130,7 @@ class FinetuneSettings:
     """auto, cpu, cuda or cuda:N"""
     precision: Precision = "auto"
     """auto takes bf16 where the device multiplies it faster"""
-    micro_batch_size: Batch | None = None
+    micro_batch_size: BatchSize | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""
     gradient_checkpointing: bool = False
     """keep only the input of each layer for the backward pass and compute the rest again: less

@@ -17,7 +17,7 @@ import tyro
 
 from bert_run.config import (
     PRESETS,
-    Batch,
+    BatchSize,
     BertConfig,
     Count,
     MaskingRecipe,
@@ -278,7 +278,7 @@ class CostSettings:
     rate: Annotated[float, Real(above=0, at_most=1e12)] | None = None
     """tokens a second of one GPU at length 128, measured: gives the share in place of --share"""
     steps: Steps = 1_000_000
-    batch_size: Batch = 256
+    batch_size: BatchSize = 256
     """of all GPUs together"""
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ from bert_lowlevel.model import (
 )
 from bert_run.config import (
     PRESETS,
-    Batch,
+    BatchSize,
     BertConfig,
     Count,
     Positions,
@@ -83,7 +83,7 @@ class ProfileSettings:
 
     model: Literal["tiny", "mini", "small", "medium", "base", "large"] = "tiny"
     vocab_size: Vocabulary = 30522
-    batch_size: Batch = 32
+    batch_size: BatchSize = 32
     seq_length: Positions = 128
     steps: Count = 7
     """steps that are timed, after two that are not; the median counts"""

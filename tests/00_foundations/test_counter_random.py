@@ -85,7 +85,7 @@ def test_draws_depend_on_seed_index_and_stream_alone():
 def test_torch_hashes_to_the_same_bits_as_numpy(seed):
     index = np.array([0, 1, 2, 999_999, 10**12, 2**62])
     ours = masking.uniforms(seed, torch.from_numpy(index), 9)  # 24 bits of the hash
-    bits = random_bits(seed, index, 9, stream=masking.STREAM)
+    bits = random_bits(seed, index, 9, stream=masking.MASKING_STREAM)
     assert np.array_equal((ours.double() * 2**24).numpy().astype(np.uint64), bits >> np.uint64(40))
 
 

@@ -28,7 +28,7 @@ from bert_finetuning.data.load import TaskData, load_files, load_named, places_o
 from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import (
-    Batch,
+    BatchSize,
     BertConfig,
     Count,
     Dropout,
@@ -78,7 +78,7 @@ class FeatureSettings:
     width: Width | None = None
     """of the BiLSTM, both directions together; the model's own unless given (the paper: 768)"""
     learning_rate: LearningRate = TaggerRecipe.learning_rate
-    batch_size: Batch = TaggerRecipe.batch_size
+    batch_size: BatchSize = TaggerRecipe.batch_size
     rounds: Count = TaggerRecipe.rounds
     """measurements on dev at most, an epoch or at least 20 steps apart; the best counts"""
     dropout: Dropout = TaggerRecipe.dropout

@@ -25,7 +25,7 @@ from bert_experiments.report.page import write_json
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors
 from bert_run.config import (
-    Batch,
+    BatchSize,
     BertConfig,
     Count,
     LearningRate,
@@ -86,7 +86,7 @@ class PoolingSettings:
     examples: Count = 2000
     """reviews to learn from; each is seen once an epoch"""
     epochs: Count = 2
-    batch_size: Batch = 32
+    batch_size: BatchSize = 32
     learning_rate: LearningRate = 5e-4
     seeds: Count = 3
     """fine-tuning runs of each kind, which differ in the classifier's first values and the order"""

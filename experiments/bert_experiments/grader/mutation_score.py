@@ -98,7 +98,7 @@ def _fates(exercise, chosen: list[Mutant], jobs: int, seconds: float | None) -> 
         torch.set_num_threads(1)  # a fork after a parallel operation would hang
     if seconds is None:
         start = time.process_time()
-        if problem := _first_failure(exercise, exercise.solution, tests, order):
+        if problem := _first_failure(exercise.solution, tests, order):
             raise UserError(f"the solution of {exercise.name} does not pass: {problem[1]}")
         seconds = max(SECONDS, TIMES_LONGER * (time.process_time() - start))
     waiting, running = list(reversed(chosen)), selectors.DefaultSelector()
@@ -139,13 +139,13 @@ def _fork(exercise, mutant, tests, order, folder: Path, seconds: float) -> tuple
         path = folder / str(os.getpid()) / exercise.file
         path.parent.mkdir()
         path.write_text(mutant.text, encoding="utf-8")
-        problem = _first_failure(exercise, path, tests, order) or (None, "")
+        problem = _first_failure(path, tests, order) or (None, "")
         os.write(write, json.dumps(problem).encode())
     finally:
         os._exit(0)
 
 
-def _first_failure(exercise, path: Path, tests, order: list[Check]) -> tuple[str, str] | None:
+def _first_failure(path: Path, tests, order: list[Check]) -> tuple[str, str] | None:
     """The name of the first check that an answer fails, and its message."""
     transport = LocalTransport(path)
     student = Student(path, transport)

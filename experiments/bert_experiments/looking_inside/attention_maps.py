@@ -1,7 +1,7 @@
 """Attention maps: the attention weights of every head, as pictures for a notebook or a file.
 
-    shares = attention_of(bert, batch)                  # one array a layer
-    draw_head(shares[0][0, 2], tokens).save("head.png")
+    weights = attention_of(bert, batch)                  # one array a layer
+    draw_head(weights[0][0, 2], tokens).save("head.png")
 
 In a notebook a picture that ends a cell shows itself.
 """
@@ -25,23 +25,23 @@ def attention_of(bert: Bert, batch: TensorBatch) -> list[Float[ndarray, "batch h
     """
     mask = visible_keys(batch["attention_mask"], causal=bert.causal)
     heads = bert.config.num_attention_heads
-    shares = []
+    weights = []
     for number, x in enumerate(encode(bert, batch).hidden_states[:-1]):
         name = f"bert.encoder.layer.{number}.attention.self"
         query, key = (
             split_heads(dense(bert, f"{name}.{role}", x), heads) for role in ("query", "key")
         )
-        shares.append(attention_weights(query, key, mask).float().cpu().numpy())
-    return shares
+        weights.append(attention_weights(query, key, mask).float().cpu().numpy())
+    return weights
 
 
-def draw_head(shares: Float[ndarray, "seq seq"], tokens: list[str], *, title: str = "") -> Picture:
+def draw_head(weights: Float[ndarray, "seq seq"], tokens: list[str], *, title: str = "") -> Picture:
     """One head as a grid: the row is the token that looks, the column the one it looks at."""
     size = 1.6 + 0.28 * len(tokens)
     picture = Picture(size, size + 0.8)
     axes = picture.subplots()
     count = len(tokens)
-    image = axes.imshow(shares[:count, :count], cmap=GROWS, vmin=0, vmax=1)
+    image = axes.imshow(weights[:count, :count], cmap=GROWS, vmin=0, vmax=1)
     axes.set_xticks(range(count), tokens, rotation=90)
     axes.set_yticks(range(count), tokens)
     axes.set_xlabel("is looked at")
@@ -52,18 +52,18 @@ def draw_head(shares: Float[ndarray, "seq seq"], tokens: list[str], *, title: st
 
 
 def draw_all_heads(
-    shares: list[Float[ndarray, "batch heads seq seq"]], length: int, *, row: int = 0
+    weights: list[Float[ndarray, "batch heads seq seq"]], length: int, *, row: int = 0
 ) -> Picture:
     """Every head of every layer as small multiples: layers from top to bottom, heads side by side.
 
     `length` is the number of tokens of the example that are no padding.
     """
-    layers, heads = len(shares), shares[0].shape[1]
+    layers, heads = len(weights), weights[0].shape[1]
     picture = Picture(1.6 * layers + 0.4, 1.5 * heads + 0.6)
     panels = picture.subplots(layers, heads, squeeze=False)
     for layer, head in np.ndindex(layers, heads):
         axes = panels[layer, head]
-        axes.imshow(shares[layer][row, head, :length, :length], cmap=GROWS, vmin=0, vmax=1)
+        axes.imshow(weights[layer][row, head, :length, :length], cmap=GROWS, vmin=0, vmax=1)
         axes.set(xticks=[], yticks=[])
         if layer == 0:
             axes.set_title(f"head {head}", fontsize=9)

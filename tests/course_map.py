@@ -203,12 +203,33 @@ def renew_weeks(page: str) -> str:
     return re.sub(pattern, renewed, page)
 
 
+def table_of_exercises() -> str:
+    """A row an exercise, from the first lines of its page: title, notebook to read before,
+    difficulty, minutes and points."""
+    rows = ["| exercise | after notebook | difficulty | minutes | points |", "|---" * 5 + "|"]
+    for one in CATALOGUE:
+        page = (one.folder / "README.md").read_text(encoding="utf-8")
+        title = re.match(r"# (\d+) · (.+)", page)
+        facts = re.search(r"^Difficulty (\d) of 5 · (\d+) minutes · (\d+) points(.*)", page, re.M)
+        chapter, book = re.search(r"/(\d\d)_\w+/(\d\d)_\w+\.ipynb", page[facts.end() :]).groups()
+        main = MAIN_MARK * ("main path" in facts[4])
+        rows.append(f"| {main}[{title[1]} · {title[2]}]({one.name}/README.md) | {chapter}/{book} | "
+                    f"{facts[1]} | {facts[2]} | {facts[3]} |")  # fmt: skip
+    return "\n".join(rows) + "\n"
+
+
+def renew_exercises(page: str) -> str:
+    """exercises/README.md with the list of all exercises."""
+    table = r"(?m)^\| exercise \|.*\n(\|.*\n)+"
+    return re.sub(table, lambda _: table_of_exercises(), page, count=1)
+
+
 def write_pages() -> None:
     for page in sorted(ROOT.glob("0*/README.md")):
         books = [path for path in all_notebooks() if path.parent == page.parent]
         write_atomically(page, renew_minutes(page.read_text(encoding="utf-8"), books))
-    plan = ROOT / "TEACHING.md"
-    write_atomically(plan, renew_weeks(plan.read_text(encoding="utf-8")))
+    for name, renew in (("TEACHING.md", renew_weeks), ("exercises/README.md", renew_exercises)):
+        write_atomically(ROOT / name, renew((ROOT / name).read_text(encoding="utf-8")))
 
 
 def main() -> None:

@@ -82,6 +82,20 @@ def test_a_chapter_readme_lists_its_notebooks_in_order_with_the_times_of_the_map
             assert f"| {minutes} min, " in row, f"{path.name}: {minutes} min"
 
 
+def test_the_list_of_exercises_says_what_their_pages_say():
+    assert course_map.table_of_exercises() in text_of("exercises/README.md"), (
+        "python tests/course_map.py"
+    )
+
+
+def test_the_page_of_exercises_has_the_last_round_of_the_grader():
+    rounds = re.findall(r"^\| \d+ \| .* \| (\d+) \| (\d+) \| (\d+) \|$",
+                        text_of("results/grader.md"), re.MULTILINE)  # fmt: skip
+    written, then, now = rounds[-1]
+    page = " ".join(text_of("exercises/README.md").split())
+    assert f"of the last {written}, {then} had full marks at first, and {now} have them now" in page
+
+
 def test_the_main_path_is_marked_alike_everywhere_and_takes_twenty_hours():
     minutes = 0
     for path in all_notebooks():

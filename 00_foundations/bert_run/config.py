@@ -551,7 +551,7 @@ class RunSettings:
     warmup_steps: Annotated[
         Annotated[int, Whole(0, 99_999_999)] | None, arg(aliases=["--lr-warmup-iters"])
     ] = None
-    """unless given a tenth of the steps, at most 1,000; from 100,000 steps on a hundredth"""
+    """unless given a tenth of the steps, at most 1000; from 100,000 steps on a hundredth"""
     optimizer: Literal["bert-adam", "adamw"] = "bert-adam"
     """the paper's Adam, without bias correction, or AdamW, which corrects it"""
     adam_beta1: Beta = AdamSettings.beta1
@@ -575,7 +575,7 @@ class RunSettings:
     eval_examples: Annotated[int, Whole(1, 10_000_000)] = 1024
     """held-out examples in a measurement"""
     save_every: Annotated[Count | None, arg(aliases=["--save-interval"])] = None
-    """steps between checkpoints; unless given a tenth of all, from 100 to 1,000"""
+    """steps between checkpoints; unless given a tenth of all, from 100 to 1000"""
     keep_checkpoints: Count = 2
     """how many of the newest checkpoints stay"""
 

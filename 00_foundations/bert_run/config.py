@@ -512,7 +512,7 @@ class RunSettings:
     short_seq_length: SequenceLength | None = None
     """begin with examples of this length: the paper takes 128 for 90% of the steps, then 512"""
     short_share: Share = 0.9
-    """of the steps, how many have --short-seq-length"""
+    """the share of the steps that have --short-seq-length"""
     short_batch_size: BatchSize | None = None
     """examples in a step of --short-seq-length; --batch-size, unless given"""
 

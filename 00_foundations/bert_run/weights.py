@@ -289,7 +289,8 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
             copy = Path(download(local_files_only=True))
         except Exception:  # nothing there, or only a part
             problem = hub_problem(error, "model", hub_id, revision)
-            raise UserError(f"there is no folder {hub_id} here, and {problem}") from None
+            hint = " (`make demo` makes it)" * (hub_id == "runs/demo")
+            raise UserError(f"there is no folder {hub_id} here{hint}, and {problem}") from None
         print(f"the Hub did not answer: {hub_id} as downloaded earlier", file=sys.stderr)
         return Located(copy, hub_id, copy.name)
 

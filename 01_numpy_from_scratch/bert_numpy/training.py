@@ -32,10 +32,8 @@ TOKENS_IN_A_PART = 2048  # unless the settings say how many rows
 
 
 class Cores:
-    """The cores of this machine, each at work on its own share: `with Cores() as cores`.
-
-    Inside the block NumPy's BLAS must use one thread for each product, not all cores.
-    """
+    """The cores of this machine, each at work on its own share: `with Cores() as cores`. Inside
+    the block NumPy's BLAS must use one thread for each product, not all cores."""
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or os.cpu_count() or 1

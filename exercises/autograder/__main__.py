@@ -17,7 +17,7 @@ from autograder.checks import CheckFailed
 from autograder.codec import drawing_from, pack, unpack
 from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
-from autograder.runner import load_test, obstacle, run, source_text
+from autograder.runner import TO_DO, load_test, obstacle, run, source_text
 from autograder.student import LocalTransport, Student
 from autograder.untrusted.roster import read_roster
 from bert_run.config import Seed, Steps, check_numbers
@@ -28,7 +28,7 @@ CAPSTONE = find("25_capstone")
 
 @dataclass(frozen=True)
 class Diff:
-    """Show your file beside the solution, which explains each of its lines.
+    """Show what differs between your file and the solution, which explains each of its lines.
 
     python -m autograder diff exercises/03_softmax/softmax.py
     """
@@ -44,13 +44,12 @@ class Diff:
         if not file.is_file():
             raise UserError(f"{file} does not exist: name the file that you edited")
         if not exercise.solution.is_file():
-            raise UserError(f"the solution of {exercise.name} is not here: ask whoever runs the "
-                            "course")  # fmt: skip
+            raise UserError(f"the solution of {exercise.name} is not here: ask your instructor")
         try:
-            yours, ours = (source_text(path.read_bytes()).splitlines()
-                           for path in (file, exercise.solution))  # fmt: skip
+            texts = [source_text(path.read_bytes()) for path in (file, exercise.solution)]
         except (SyntaxError, UnicodeDecodeError) as error:
             raise UserError(f"{file} is not UTF-8 ({error}): save it as UTF-8") from None
+        yours, ours = map(str.splitlines, texts)
         ours = [line for line in ours if line.strip() not in ("# begin solution", "# end solution")]
         lines = unified_diff(yours, ours, "yours", "solution", lineterm="")
         print("\n".join(lines) or "the same, to the letter")
@@ -78,7 +77,8 @@ class Again:
             raise UserError(f"no exercise is {self.exercise!r}: name its folder, as 03_softmax")
         check = check_named(exercise, self.check)
         if reason := obstacle(exercise, exercise.starter):
-            raise UserError(f"{exercise.name}: {reason.message}")
+            hint = ": fill in its functions first" * (reason.outcome == TO_DO)
+            raise UserError(f"{exercise.name}: {reason.message}{hint}")
         transport = LocalTransport(exercise.starter)
         student = Student(exercise.starter, transport)
         with drawing_from(self.seed, variant=find_course().variant):

@@ -86,7 +86,7 @@ def embeddings_backward(dout: States, cache: Cache, gradients: Gradients) -> Non
 # --- BERT without heads ---
 
 
-class BertOutput(NamedTuple):
+class EncoderOutput(NamedTuple):
     """What BERT says of a pair of sentences."""
 
     states: States  # one vector a token
@@ -112,13 +112,13 @@ def pooler_backward(
     return dstates
 
 
-def bert_forward(bert: Bert, batch: Batch) -> tuple[BertOutput, Cache]:
+def bert_forward(bert: Bert, batch: Batch) -> tuple[EncoderOutput, Cache]:
     """Embeddings, the stack of layers, the pooler. The heads of chapter 4 stand on this too."""
     x, embeddings_cache = embeddings_forward(bert, batch["input_ids"], batch["token_type_ids"])
     mask = mask_scores(batch["attention_mask"], x.dtype)
     x, encoder_cache = encoder_forward(bert, x, mask)
     pooled, pooler_cache = pooler_forward(bert, x)
-    return BertOutput(x, pooled), (embeddings_cache, encoder_cache, pooler_cache)
+    return EncoderOutput(x, pooled), (embeddings_cache, encoder_cache, pooler_cache)
 
 
 def bert_backward(

@@ -115,20 +115,20 @@ def layer(bert: Bert, name: str, x: States, mask: Mask) -> States:
     return add_and_norm(bert, f"{name}.output", wide, residual=x)
 
 
-class BertOutput(NamedTuple):
+class EncoderOutput(NamedTuple):
     """What BERT says of a pair of sentences."""
 
     hidden_states: list[States]  # after the embeddings, then after every layer
     pooled: Float[Tensor, "batch hidden"]  # one vector for the pair
 
 
-def encode(bert: Bert, batch: TensorBatch) -> BertOutput:
+def encode(bert: Bert, batch: TensorBatch) -> EncoderOutput:
     """Embeddings, the stack of layers, the pooler."""
     mask = visible_keys(batch["attention_mask"], causal=bert.causal)
     states = [embeddings(bert, batch["input_ids"], batch["token_type_ids"])]
     for number in range(bert.config.num_hidden_layers):
         states.append(layer(bert, f"bert.encoder.layer.{number}", states[-1], mask))
-    return BertOutput(states, dense(bert, "bert.pooler.dense", states[-1][:, 0]).tanh())
+    return EncoderOutput(states, dense(bert, "bert.pooler.dense", states[-1][:, 0]).tanh())
 
 
 # --- The heads and the losses ---

@@ -155,7 +155,7 @@ class BertPooler(nn.Module):
         return torch.tanh(self.dense(x[:, 0]))
 
 
-class BertOutput(NamedTuple):
+class EncoderOutput(NamedTuple):
     """`hidden_states` are layers + 1 of (batch, seq, hidden); `pooled` is (batch, hidden), or None
     of a model without a pooler."""
 
@@ -182,7 +182,7 @@ class BertModel(nn.Module):
         input_ids: Int[Tensor, "batch seq"],
         token_type_ids: Int[Tensor, "batch seq"],
         attention_mask: Int[Tensor, "batch seq"] | None,
-    ) -> BertOutput:
+    ) -> EncoderOutput:
         """`attention_mask` is 1 on tokens and 0 on padding; None says that nothing is padding.
 
         Only keys are masked: a padded query still attends, and its output is ignored.
@@ -191,7 +191,7 @@ class BertModel(nn.Module):
         if self.config.is_decoder:
             mask = seen_from_the_left(input_ids.shape[1], mask, device=input_ids.device)
         states = self.encoder(self.embeddings(input_ids, token_type_ids), mask)
-        return BertOutput(states, self.pooler(states[-1]) if self.pooler else None)
+        return EncoderOutput(states, self.pooler(states[-1]) if self.pooler else None)
 
 
 def seen_from_the_left(

@@ -56,7 +56,7 @@ def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
 
     with Cores(settings.cores) as cores, warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # what overflows stops the run, in one line
-        run.introduce(f"in NumPy, float32, on {cores.count} cores")
+        run.introduce(f"in NumPy, float32, cores: {cores.count}")
         train(
             bert,
             adam,

@@ -143,7 +143,7 @@ def main() -> None:
         else:
             np.save(file, arrays["last_hidden_state"])
     shape = " x ".join(str(size) for size in arrays["last_hidden_state"].shape)
-    print(f"{settings.out}: {len(texts)} texts, vectors of shape {shape} (texts, tokens, hidden)")
+    print(f"{settings.out}: vectors of shape {shape} (texts, tokens, hidden)")
 
 
 if __name__ == "__main__":

@@ -226,11 +226,11 @@ class Finetuning:
         for line in (
             *describe(self.data, settings, self.features(settings.seed), self.max_length),
             f"model       {self.note}",
-            f"recipe      {settings.epochs:g} epochs, batches of {settings.batch_size}, "
+            f"recipe      epochs: {settings.epochs:g}, batches of {settings.batch_size}, "
             + ("a grid of rates, batches and epochs" if settings.grid else f"rate {rate}")
             + f", {settings.optimizer}, {self.max_length} tokens",
             f"computing   on {self.ranks.size} × {self.device.type}, in "
-            f"{str(self.precision).removeprefix('torch.')}, {torch.get_num_threads()} threads; "
+            f"{str(self.precision).removeprefix('torch.')}, threads: {torch.get_num_threads()}; "
             f"the run's folder is {settings.out}",
         ):
             say(line)

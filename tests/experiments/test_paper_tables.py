@@ -20,6 +20,7 @@ from bert_experiments.paper_tables.claims import (
     GAINED,
     HALFWAY,
     LEFT_TO_RIGHT,
+    MASKED_WITH_BILSTM,
     MIXES,
     NO_NSP,
     WITH_BILSTM,
@@ -244,16 +245,18 @@ def test_figure_5_takes_the_nearest_checkpoints_and_shares_the_last_with_table_5
 
 
 def test_with_fewer_labels_the_bert_of_half_its_steps_has_a_row_and_the_bilstm_too(
-    tmp_path, counted, pretrained
+    tmp_path, counted, pretrained, monkeypatch
 ):
+    monkeypatch.setattr(ablated, "figures_by_step", lambda _: {10: {"all": 0.4}, 20: {"all": 0.6}})
     page = command.page_of(settings_of(tmp_path, table="5-few", seeds=1, steps=20))
-    assert list(page.results) == [BERT, HALFWAY, NO_NSP, LEFT_TO_RIGHT, WITH_BILSTM, UNTRAINED,
-                                  MAJORITY]  # fmt: skip
-    assert page.columns == (WHO_200,)
+    assert list(page.results) == [BERT, HALFWAY, NO_NSP, MASKED_WITH_BILSTM, LEFT_TO_RIGHT,
+                                  WITH_BILSTM, UNTRAINED, MAJORITY]  # fmt: skip
+    assert page.columns == (WHO_200, "all")
+    assert [page.results[row][0]["all"] for row in (BERT, HALFWAY)] == [0.6, 0.4]
     asked = [(each.few_shot, Path(each.checkpoint).name) for each in counted]
     halfway = "step-00000010"
     assert asked.count((200, halfway)) == sum(name == halfway for _, name in asked) == 5
-    assert len(asked) == 6 * 5
+    assert len(asked) == 7 * 5
 
 
 def test_columns_of_one_task_are_one_run(tmp_path, counted, checkpoint):
@@ -330,10 +333,15 @@ def test_of_a_short_run_only_its_warnings_are_heard(tmp_path, monkeypatch, check
 
 def test_claims_are_about_rows_and_columns_that_their_table_has():
     for table, claims in CLAIMS.items():
-        columns = {*ABLATED[table], PERPLEXITY, *map(GAINED.format, ABLATED["figure 5"]),
+        columns = {*ABLATED[table], PERPLEXITY, "all", *map(GAINED.format, ABLATED["figure 5"]),
                    *(f"{task}@{s}%" for task in (PAIRS, WHO) for s in POINTS)}  # fmt: skip
         for side in (side for claim in claims for pair in claim.pairs for side in pair):
-            assert side.variant in {*VARIANTS.get(table, VARIANTS["5"]), WITH_BILSTM, HALFWAY}
+            assert side.variant in {
+                *VARIANTS.get(table, VARIANTS["5"]),
+                WITH_BILSTM,
+                MASKED_WITH_BILSTM,
+                HALFWAY,
+            }
             assert side.measure in columns
 
 

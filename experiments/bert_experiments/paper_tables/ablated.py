@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bert_experiments.ablations.measure import figures_of
+from bert_experiments.ablations.measure import figures_by_step, figures_of
 from bert_experiments.ablations.pages import POINTS as ONE_POINT_A_SEED
 from bert_experiments.ablations.paper import PAPER
 from bert_experiments.ablations.variants import (
@@ -27,7 +27,10 @@ from bert_experiments.paper_tables.claims import (
     GAINED,
     HALFWAY,
     LEFT_TO_RIGHT,
+    MASKED_WITH_BILSTM,
+    NO_NSP,
     WITH_BILSTM,
+    WORDS_FOUND,
     verdicts_of,
 )
 from bert_experiments.paper_tables.columns import (
@@ -59,6 +62,7 @@ from bert_run.pictures import GREY, Picture
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
 POINTS = (10, 20, 40, 50, 60, 80, 100)  # of the steps, in per cent
 FIRST_FIFTH = 20
+BILSTM_ON = {"5": (LEFT_TO_RIGHT,), "5-few": (LEFT_TO_RIGHT, NO_NSP)}  # variants, by table
 CURVES = "each task's score after fine-tuning, against the steps of pretraining"
 
 
@@ -79,6 +83,8 @@ def ablated(settings: TableSettings) -> Results:
         results[MAJORITY] = []
     if settings.table == "6":
         add_perplexity(results, runs)
+    if settings.table == "5-few":
+        add_words_found(results, runs)
     return ordered(results, settings)
 
 
@@ -91,10 +97,9 @@ def trials_of(run: Run, settings: TableSettings) -> list[Trial]:
     else:
         found = [trial(run, column, settings, start=folder) for column in columns]
     if run.variant == BERT and settings.table == "5-few":
-        halfway = starts_along_the_way(run)[50]
-        found += [replace(trial(run, column, settings, start=halfway), row=HALFWAY)
-                  for column in columns]  # fmt: skip
-    if run.variant == LEFT_TO_RIGHT and settings.table in ("5", "5-few"):
+        found += [replace(trial(run, column, settings, start=starts_along_the_way(run)[50]),
+                          row=HALFWAY) for column in columns]  # fmt: skip
+    if run.variant in BILSTM_ON.get(settings.table, ()):
         found += [
             bilstm_trial(run, column, settings)
             for column in columns
@@ -149,7 +154,7 @@ def trial(run: Run, column: str, settings: TableSettings, *, start: Path) -> Tri
 
 def bilstm_trial(run: Run, column: str, settings: TableSettings) -> Trial:
     plain = trial(run, column, settings, start=run.settings.out)
-    return replace(plain, row=WITH_BILSTM, how="with-bilstm")
+    return replace(plain, row=f"{run.variant}, + BiLSTM", how="with-bilstm")
 
 
 def untrained_trial(run: Run, column: str, settings: TableSettings) -> Trial:
@@ -170,9 +175,17 @@ def add_perplexity(results: Results, runs: list[Run]) -> None:
         results[run.variant][run.seed] = {PERPLEXITY: found, **results[run.variant][run.seed]}
 
 
+def add_words_found(results: Results, runs: list[Run]) -> None:
+    """Of hidden words, by the whole run and by its checkpoint in the middle."""
+    for run in (run for run in runs if run.variant == BERT):
+        found, halfway = figures_by_step(run.settings), step_of(starts_along_the_way(run)[50])
+        for row, step in ((BERT, run.settings.steps), (HALFWAY, halfway)):
+            results[row][run.seed][WORDS_FOUND] = found[step][WORDS_FOUND]
+
+
 def ordered(results: Results, settings: TableSettings) -> Results:
     """Variants as their table has them, the untrained model and the majority last."""
-    beside = {BERT: [HALFWAY], LEFT_TO_RIGHT: [WITH_BILSTM]}
+    beside = {BERT: [HALFWAY], NO_NSP: [MASKED_WITH_BILSTM], LEFT_TO_RIGHT: [WITH_BILSTM]}
     rows = [row for name in variants(settings) for row in (name, *beside.get(name, ()))]
     rows += [UNTRAINED, MAJORITY]
     return {row: results[row] for row in rows if results.get(row)}
@@ -187,6 +200,8 @@ def ablated_page(settings: TableSettings) -> Page:
     columns, headings = ABLATED[table], {}
     if table == "6":
         columns = (PERPLEXITY, *columns)
+    if table == "5-few":
+        columns = (*columns, WORDS_FOUND)
     if table == "figure 5":
         headings = {f"{column}@{point}%": f"{column.partition(' (')[0]}, {point}%"
                     for column in columns for point in POINTS}  # fmt: skip
@@ -254,6 +269,11 @@ def notes(settings: TableSettings, results: Results) -> str:
             "35% and 38% (whole run and half), with 200 labels 97%, 96% and 88%. "
             f"*{HALFWAY}*: the checkpoint in the middle of the run; the learning rate "
             "decays to zero at the end, so the whole run has the decay as well as more steps."
+        )
+        parts.append(
+            f"*{MASKED_WITH_BILSTM}*, the hidden words and the two claims that begin with *added* "
+            "came after the figures of seed 0. *Hidden words found*: the top prediction for marked "
+            "words of 150 held-out stories, as in Figure 5 of the ablations."
         )
     if settings.table == "6":
         parts.append(

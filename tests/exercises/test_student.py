@@ -68,6 +68,7 @@ def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
 def copy_what_is_kept(x): return np.array(BUFFERS.setdefault(repr(x), x))
 def itself_at_times(x, same): return x if same else deepcopy(x)
 def view_at_times(x, same): return x[:] if same else deepcopy(x)
+def twice_at_times(x, same): return [deepcopy(x)] * (1 + same)
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
 def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
 def under_inference(x):
@@ -210,6 +211,12 @@ def test_a_sweep_tells_what_is_an_argument_or_a_view_of_one_in_a_single_case(stu
     with pytest.raises(CheckFailed, match="that it was given, a view of one, or one twice"):
         sweep.agrees(function, reference, cases)
     sweep.agrees(function, reference, cases, may_share=True)
+
+
+def test_a_call_tells_that_its_result_holds_a_list_or_an_array_twice(student):
+    for value in ([1, 2], {"a": 1}, np.ones(2), torch.ones(2)):
+        assert not student.twice_at_times.trace(value, False).shared
+        assert student.twice_at_times.trace(value, True).shared
 
 
 def test_what_cannot_be_written_to_may_be_returned_again(student):

@@ -551,4 +551,16 @@ WRONG = {
         ],
         None,
     ),
+    "equal segments of two pairs are one list": (
+        [
+            (START, f"{START}\n    known = {{}}"),
+            (
+                RANDOM,
+                "place = int(other), int(first), last\n"
+                "            known.setdefault(place, joined(documents[other][first:last]))\n"
+                "            pairs.append((a, known[place], IS_RANDOM))",
+            ),
+        ],
+        "a view of one, or one twice",
+    ),
 }  # fmt: skip

@@ -209,7 +209,9 @@ def prepare_step(settings: PretrainSettings, phase: Phase, precision: torch.dtyp
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
-    parser.add_argument("--recipes", nargs="+", choices=list(RECIPES), default=["demo"])
+    names = "; ".join(RECIPES).replace("%", "%%")
+    parser.add_argument("--recipes", nargs="+", choices=list(RECIPES), default=["demo"],
+                        metavar="NAME", help=f"in quotes: {names}")  # fmt: skip
     parser.add_argument("--turns", type=int, help="measure so many steps of each in turn")
     parser.add_argument("--out", type=Path, help="write the table of all finished runs here")
     options = parser.parse_args()

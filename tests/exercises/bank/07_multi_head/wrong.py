@@ -577,4 +577,15 @@ WRONG = {
         ],
         'equal ones are one object',
     ),
+    "what is padding in all sentences has no gradient": (
+        [
+            (
+                DMERGED,
+                "if attention_mask is not None and attention_mask.any():\n"
+                "        dout = dout * attention_mask.any(axis=0)[:, None]\n"
+                f"    {DMERGED}",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -561,6 +561,6 @@ WRONG = {
                 "            pairs.append((a, known[place], IS_RANDOM))",
             ),
         ],
-        "a view of one, or one twice",
+        "a view of one, or twice",
     ),
 }  # fmt: skip

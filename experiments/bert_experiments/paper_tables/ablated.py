@@ -272,8 +272,9 @@ def notes(settings: TableSettings, results: Results) -> str:
         )
         parts.append(
             f"*{MASKED_WITH_BILSTM}*, the hidden words and the two claims that begin with *added* "
-            "came after the figures of seed 0. *Hidden words found*: the top prediction for marked "
-            "words of 150 held-out stories, as in Figure 5 of the ablations."
+            "came after the figures of seed 0 and the first of seed 1. *Hidden words found*: the "
+            "top prediction for marked words of 150 held-out stories, as in Figure 5 of the "
+            "ablations."
         )
     if settings.table == "6":
         parts.append(

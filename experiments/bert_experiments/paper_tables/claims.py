@@ -43,6 +43,17 @@ THE_MIX, ONLY_MASK, ONLY_RANDOM = "80/10/10", "100/0/0", "0/0/100"
 MIXES, SIZES = list(VARIANTS["8"]), list(VARIANTS["6"])
 GAINED = "{}, gained after the first fifth"  # in Figure 5, of each column
 
+# Claims that two tables ask.
+WORST_ON_WORDS = (
+    "The left-to-right model is worst where words of a text must be found (SQuAD F1 77.8 "
+    "against 87.9)"
+)
+BILSTM_HELPS = "A BiLSTM on top helps on SQuAD (84.9 against 77.8)"
+HELPS_IN_PART = "The BiLSTM helps only in part: the masked model stays ahead (87.9 against 84.9)"
+NEEDS_ALL_STEPS = (
+    "BERT needs all of its steps: the whole run compared with half of it (MNLI about +1.0)"
+)
+
 
 CLAIMS = {
     "5": (
@@ -66,8 +77,7 @@ CLAIMS = {
             versus(NO_NSP, LEFT_TO_RIGHT, PAIRS, MORE_PAIRS),
         ),
         Claim(
-            "The left-to-right model is worst where words of a text must be found (SQuAD F1 77.8 "
-            "against 87.9)",
+            WORST_ON_WORDS,
             versus(NO_NSP, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
@@ -76,11 +86,11 @@ CLAIMS = {
             versus(NO_NSP, LEFT_TO_RIGHT, KINDS, FEW_KINDS),
         ),
         Claim(
-            "A BiLSTM on top helps on SQuAD (84.9 against 77.8)",
+            BILSTM_HELPS,
             versus(WITH_BILSTM, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
-            "The BiLSTM helps only in part: the masked model stays ahead (87.9 against 84.9)",
+            HELPS_IN_PART,
             versus(NO_NSP, WITH_BILSTM, WHO),
         ),
         Claim(
@@ -90,20 +100,19 @@ CLAIMS = {
     ),
     "5-few": (
         Claim(
-            "The left-to-right model is worst where words of a text must be found (SQuAD F1 77.8 "
-            "against 87.9)",
+            WORST_ON_WORDS,
             versus(NO_NSP, LEFT_TO_RIGHT, WHO_200),
         ),
         Claim(
-            "A BiLSTM on top helps on SQuAD (84.9 against 77.8)",
+            BILSTM_HELPS,
             versus(WITH_BILSTM, LEFT_TO_RIGHT, WHO_200),
         ),
         Claim(
-            "The BiLSTM helps only in part: the masked model stays ahead (87.9 against 84.9)",
+            HELPS_IN_PART,
             versus(NO_NSP, WITH_BILSTM, WHO_200),
         ),
         Claim(
-            "BERT needs all of its steps: the whole run compared with half of it (MNLI about +1.0)",
+            NEEDS_ALL_STEPS,
             versus(BERT, HALFWAY, WHO_200),
         ),
         Claim(
@@ -162,7 +171,7 @@ CLAIMS = {
     ),
     "figure 5": (
         Claim(
-            "BERT needs all of its steps: the whole run compared with half of it (MNLI about +1.0)",
+            NEEDS_ALL_STEPS,
             tuple((Side(BERT, f"{column}@100%"), Side(BERT, f"{column}@50%"))
                   for column in (PAIRS, WHO)),
         ),

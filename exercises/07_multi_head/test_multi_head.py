@@ -436,7 +436,7 @@ def dx_mistakes(dout, x, weights, heads, mask):
 def test_the_gradient_for_x_is_a_sum_of_three(student):
     for sizes in SIZES:
         x, weights, dout, mask = inputs(sizes)
-        ends = mask * (np.arange(mask.shape[1]) < max(1, mask.shape[1] - 1))  # all in padding
+        ends = mask * (np.arange(mask.shape[1]) < max(1, mask.shape[1] - 1))  # all end in padding
         for given_mask in (None, mask, ends):
             given = dout, x, weights, sizes[3], given_mask
             masked = given if given_mask is not None else given[:-1]

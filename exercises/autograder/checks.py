@@ -223,7 +223,7 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
 
 def nothing_kept(name: str, call: Trace, *, may_share: bool = True) -> None:
     if call.shared and not may_share:
-        fail(f"{name} returns a list, dict or array that it was given, or a view of one, or twice",
+        fail(f"{name} returns a list, dict or array twice, or one it was given, or a view of one",
              likely="whoever writes to it changes another value too: return a copy")  # fmt: skip
     if call.kept:
         fail(f"{name} returns a list, dict or array that an earlier call has returned too",

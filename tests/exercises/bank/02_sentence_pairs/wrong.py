@@ -561,6 +561,6 @@ WRONG = {
                 "            pairs.append((a, known[place], IS_RANDOM))",
             ),
         ],
-        "a view of one, or twice",
+        "array twice, or one it",
     ),
 }  # fmt: skip

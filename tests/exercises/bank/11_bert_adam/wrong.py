@@ -391,6 +391,6 @@ WRONG = {
                 'learning_rate else w\n',
             ),
         ],
-        'returns a list, dict or array that it was given',
+        'or one it was given, or a view of one',
     ),
 }  # fmt: skip

@@ -475,7 +475,7 @@ WORDS = "bert"""),
                 '    return states.gather(1,',
             ),
         ],
-        'returns a list, dict or array that it was given',
+        'or one it was given, or a view of one',
     ),
     "empty slots are those whose dlogits add up to 0": (
         [

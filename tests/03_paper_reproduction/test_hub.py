@@ -202,6 +202,11 @@ def test_what_cannot_be_opened_is_refused_before_it_is_fetched(asked_here, files
     assert asked_here.fetched == []
 
 
+def test_the_demo_before_it_was_made_is_told_with_the_command_that_makes_it(asked_here):
+    with pytest.raises(UserError, match=r"no folder runs/demo here \(`make demo` makes it\), and"):
+        locate("runs/demo")
+
+
 def test_a_download_that_breaks_off_is_told_and_leaves_no_copy_to_be_opened(asked_here, small_run):
     asked_here.add("somebody/broken", small_run)
     asked_here.models["somebody/broken"]["vocab.txt"] = Breaking(b"word")

@@ -249,6 +249,6 @@ WRONG = {
                 '        return x * normal_cdf(x)\n',
             ),
         ],
-        'that it was given',
+        'or one it was given',
     ),
 }  # fmt: skip

@@ -1,5 +1,8 @@
 """Notebooks: each keeps every rule, and each rule catches a notebook that breaks it."""
 
+import ast
+import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +23,17 @@ def test_a_notebook_keeps_every_rule(path):
     book = rules.Notebook.read(path)
     complaints = [f"{rule}: {says}" for rule in RULES for says in RULES[rule](book)]
     assert not complaints, "\n".join([path.name, *complaints])
+
+
+@pytest.mark.parametrize("path", rules.all_notebooks(), ids=lambda path: path.stem)
+def test_a_notebook_that_prints_a_function_shows_it_as_it_is_now(path):
+    book, names = rules.Notebook.read(path), {}
+    imports = [n for n in ast.walk(book.tree) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    exec(compile(ast.Module(imports, []), str(path), "exec"), names)
+    for cell in book.code:
+        for name in re.findall(r"^print\(inspect\.getsource\(([\w.]+)\)\)$", cell.source, re.M):
+            shown = "".join(map(rules.text_of, cell.outputs))
+            assert inspect.getsource(eval(name, names)) in shown, f"store it again: {name}"
 
 
 def test_the_notebooks_are_found():

@@ -664,6 +664,9 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.wordpieces, "purred", vocabulary)
     checks.leaves_no_trace(student.wordpieces, "unknowable", vocabulary)
     checks.leaves_no_trace(student.encode, "Zoë purred unknowably.", vocabulary)
+    grown = dict(zip(("[UNK]", "purr", "the", "##ed", "purred"), range(5), strict=True))
+    for function in (student.wordpieces, student.encode):  # before, `purred` is no entry of it
+        checks.leaves_no_trace(function, "purred", grown)
     first = {"[UNK]": 99, **vocabulary}
     for function, given in ((student.wordpieces, "purred"), (student.encode, "it purrs")):
         left = function.trace(given, first).inputs[0][1]

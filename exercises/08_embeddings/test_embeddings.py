@@ -493,6 +493,10 @@ def test_lookups_of_any_size(student):
             given = {"ids": np.asarray(ids), "entries": entries}
             yield sweep.Case(of, (dout,) if number % 2 else (dout, *given.values()),
                              given if number % 2 else {})  # fmt: skip
+        for dtype in INTEGERS:  # a flat index, id · hidden, does not fit the types of few bits
+            ids = np.array([0, min(299, np.iinfo(dtype).max - 1)], dtype)
+            yield sweep.Case(f"{dtype} ids {ids} and rows of 257 numbers",
+                             (draw.rng.normal(size=(2, 257)), ids, int(ids[1]) + 1))  # fmt: skip
         for shape, hidden, entries in (
             ((10_007,), 2, 3),
             ((2, 10_007), 1, 50),
@@ -560,6 +564,8 @@ def test_batches_and_tables_of_any_size(student):
             types = draw.ids(batch, seq, entries=len(weights[SEGMENTS]), dtype=kinds[-1])
             if number % 6 == 1:
                 types[:] = 0
+            if number % 6 == 2:  # all rows the same text, in which words come twice
+                ids[:], ids[:, seq // 2 :] = ids[0], ids[0, : seq - seq // 2]
             if len(weights[WORDS]) > 2**16:  # two words with the same last 16 bits, in turn
                 ids[0] = 3, 3 + 2**16, 3
             scale = 10.0 ** (draw.rng.integers(-4, 5) if is_single else draw.rng.integers(-10, 10))

@@ -815,6 +815,8 @@ def test_ids_and_vocabularies_of_any_size(student):
 def test_nothing_is_left_behind(student):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS)
     checks.leaves_no_trace(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
+    few = dict(mask_id=3, vocab_size=12, special_ids=[3, 0, 8, 7], rate=1.0)  # of 12, 8 are drawn
+    checks.leaves_no_trace(student.mask_tokens, np.full((20, 20), 4), Rng(7), **few)
     checks.draws_from_its_generator(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
     nothing = student.mask_tokens.trace(sentences(8, 41), Rng(7), **settings, rate=0.0)
     checks.nothing_kept("mask_tokens (where no token is selected)", nothing, may_share=False)

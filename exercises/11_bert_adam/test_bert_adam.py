@@ -229,6 +229,10 @@ def test_one_factor_clips_all_gradients(student):
             "the norm after clipping was returned: the one before is asked for": limit,
             "the square of the norm was returned": whole**2,
         })  # fmt: skip
+    alike = {"a.weight": np.array([3.0, 4.0]), "b.weight": np.array([4.0, 3.0])}
+    norm = checks.parts(student.clip_gradients(alike, 6.0), "the gradients", "the norm")[1]
+    checks.same(norm, 50**0.5, of="the norm of [3, 4] and [4, 3]", mistakes={
+        "gradients whose squares add up alike count once": 5.0})  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -537,7 +537,7 @@ def test_tables_and_states_of_any_size(student):
 def test_nothing_is_left_behind(student):
     q, k, v, visible = case(2, 3, 5, 4)
     visible[0, 1] = False
-    student.visible_keys.shared.clear()  # of a bool mask, as the page allows
+    student.visible_keys.noticed.clear()  # of a bool mask, as the page allows
     for mask in (torch.tensor(PADDED[0]), torch.ones(2, 4, dtype=torch.int64)):
         checks.leaves_no_trace(student.visible_keys, mask, causal=True)
     checks.leaves_no_trace(student.picture, visible[0])

@@ -224,6 +224,8 @@ def test_no_two_passes_or_seeds_share_an_order(student):
     # With the 400 passes of seed 1 these meet any factor up to 10,000, as in factor * seed + pass.
     wanted += [(0, number) for number in range(400, 10_001, 400)]
     wanted += [(seed, 0) for seed in (10_000, 2**16, 10**6, 2**20)]
+    # These meet where both numbers are written side by side: 1 and 23, 12 and 3.
+    wanted += [(seed, number) for seed in range(10, 30) for number in range(10)]
     found = {}
     for seed, number in wanted:
         other = found.setdefault(order_of(seed, number), (seed, number))

@@ -656,11 +656,11 @@ def test_special_tokens_and_padding_are_not_selected(student):
         checks.that(found == 0, f"{found} of {total} tokens {name} are selected",
                     likely=f"special tokens are candidates: {name} is among special_ids"
                     )  # fmt: skip
-    more = torch.cat([SPECIALS, torch.arange(500, 900)])
+    more = torch.cat([SPECIALS, torch.arange(500, 900)]).flip(0)
     ids, _, labels = masked(student, rate=0.3, rows=60, specials=more)
     checks.that(not (labels[(ids >= 500) & (ids < 900)] != -100).any(),
                 "ids 500 to 899 are among special_ids, and some are selected",
-                likely="special_ids is not used: ids are written in")  # fmt: skip
+                likely="special_ids is not used, or taken for sorted")  # fmt: skip
 
 
 def test_80_percent_are_masked_10_random_10_unchanged(student):

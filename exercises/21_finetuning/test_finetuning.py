@@ -96,7 +96,7 @@ def leaves_nothing_but_draws(function, *args, **kwargs):
     checks.that(not problem, f"{function.name} changed its input in place: {problem}")
     checks.that(
         not first.written,
-        f"{function.name} changed its input in place, and put the old numbers back",
+        f"{function.name} changed its input in place, and put back what stood there",
     )
     checks.that(not first.shared, f"{function.name} returns a tensor that it was given, or a view",
                 likely="what does not learn is handed on: return a copy")  # fmt: skip

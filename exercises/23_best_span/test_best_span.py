@@ -507,7 +507,7 @@ JUDGED = [
     ("Straße", ["Strasse"]), ("café", ["cafe", "cafe\u0301"]), ("ﬁn", ["fin"]), ("x²", ["x2"]),
     ("cats", ["cat"]), ("007", ["7", "07"]), ("cat—dog", ["cat dog"]), ("cat 東京", ["cat 京都"]),
     ("Élan", ["élan", "elan"]), ("1.5 cats", ["15 cats"]), ("?!", ["...", "cat"]),
-    ("?", ["!", "the"]),
+    ("?", ["!", "the"]), ("yes", ["Yes, they did", "no"]), ("no cat", ["no"]),
 ]  # fmt: skip
 
 

@@ -40,7 +40,7 @@ class StartAdam:
     name = "start_adam"
 
     def __init__(self):
-        self.inspected, self.shared = [], {}
+        self.inspected, self.noticed = [], {}
 
     def __call__(self, weights):
         return {kind: {name: np.zeros_like(w) for name, w in weights.items()} for kind in "mv"}

@@ -576,6 +576,8 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     for scale in (1e-7, 1e6, 1e12):  # a slope or a step that is small in itself says nothing
         logits, labels = model_of(rng, 150, 3, scale)
         temperature_is_right(student, logits, labels, f"the temperature of logits near {scale}")
+        temperature_is_right(student, logits, logits.argmin(axis=1), "the temperature of logits "
+                             f"near {scale}, of which the lowest is right")  # fmt: skip
     logits, labels = model_of(rng, 210, 3, 1.0)
     low = 0.0517, 0.0533, 0.0541, 0.0556, 0.0567, 0.0572, 0.0583, 0.0594  # 0.0001 off is too far
     # Beside an end of the range, or 1, it is not there.

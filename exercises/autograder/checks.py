@@ -134,11 +134,14 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         if now is not None and (problem := difference(now, before, label, 0.0)):
             fail(f"{name} changed its input in place: {problem}", likely=IN_PLACE)
     if first.written:
-        fail(f"{name} changed its input in place, and put the old numbers back", likely=IN_PLACE)
+        fail(f"{name} changed its input in place, and put back what stood there", likely=IN_PLACE)
+    if call := function.noticed.get((name, "written")):
+        fail(f"{call} changed its input in place", likely=IN_PLACE)
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     nothing_kept(name, second)
-    if (call := function.shared.get(name)) and not second.shared:  # it may, if the usual call does
+    call = function.noticed.get((name, "shared"))
+    if call and not second.shared:  # it may, if the usual call does
         nothing_kept(str(call), replace(second, shared=True), may_share=False)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",

@@ -75,7 +75,7 @@ class Trace:
     changed: list[str]  # global settings that are not as they were
     next: Any = None  # what each of NumPy's generators among the arguments gives after the call
     drawn: bool = False  # a generator among the arguments has moved
-    written: bool = False  # something was written to a tensor among the arguments
+    written: bool = False  # something was written to an argument
     kept: bool = False  # it returned a list, dict or array that the call before had returned too
     shared: bool = False  # it returned a list, dict or array that was an argument, or one twice
     inference: bool = False  # it returned a tensor of inference_mode, from which nothing learns
@@ -88,7 +88,7 @@ class Student:
         self._path, self._transport = path, transport
         self._log = CallLog()
         self._inspected: list[tuple[Function, tuple, dict]] = []  # by `checks.leaves_no_trace`
-        self._shared: dict[str, Call] = {}  # a call of each function that did so
+        self._noticed: dict[tuple[str, str], Call] = {}  # of a function, "shared" or "written"
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -99,12 +99,13 @@ class Student:
 class Function:
     def __init__(self, student: Student, name: str) -> None:
         self.student, self.name = student, name
-        self.inspected, self.shared = student._inspected, student._shared
+        self.inspected, self.noticed = student._inspected, student._noticed
 
     def __call__(self, *args, **kwargs) -> Any:
         answer = self._ask(args, kwargs)
-        if answer.get("shared") is True:
-            self.shared.setdefault(self.name, self.student._log.last)
+        for what in ("shared", "written"):
+            if answer.get(what) is True:
+                self.noticed.setdefault((self.name, what), self.student._log.last)
         return answer["value"]
 
     def trace(self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,

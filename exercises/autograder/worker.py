@@ -82,10 +82,11 @@ class Worker:
             return _run_and_count_lines(function, request, str(self.path))
         if "inspect" in request:
             return self._inspect(request)
-        start = _processor_seconds()
+        before, start = _contents((args, kwargs)), _processor_seconds()
         value = function(*args, **kwargs)
         return {"value": value, "seconds": _processor_seconds() - start,
-                "shared": _is_shared(value, (args, kwargs))}  # fmt: skip
+                "shared": _is_shared(value, (args, kwargs)),
+                "written": _contents((args, kwargs)) != before}  # fmt: skip
 
     def _function(self, name: str) -> Callable:
         function = getattr(self.module, name, None)
@@ -143,7 +144,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
         if type(array) is np.ndarray:
             array.flags.writeable = False
     before, drawn_before = _global_state(), _states_of_generators(generators)
-    versions = [tensor._version for tensor in tensors]
+    contents = _contents((args, kwargs))
     with _seedings() as seeded:
         value = function(*args, **kwargs)
     after = _global_state()
@@ -162,23 +163,24 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
         "next": [copy.deepcopy(generator).random() for generator in generators
                  if isinstance(generator, np.random.Generator)],
         "inference": any(is_tensor(leaf) and leaf.is_inference() for leaf in leaves(value)),
-        # Every operation in place counts one on, also where another puts the old numbers back.
-        "written": versions != [tensor._version for tensor in tensors],
+        "written": _contents((args, kwargs)) != contents,
     }  # fmt: skip
 
 
 def altered(value: Any, *, partly: bool = False) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
-    without arrays lists from their end, dicts of other numbers. With `partly`, dicts have the same
-    values under other names, and arrays keep both ends."""
+    without arrays lists from their end, dicts of other numbers. With `partly`, lists lack their
+    last item, every second name of a dict, the last among them, is another, and arrays keep both
+    ends."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
         new = map_leaves(partial(_flipped, with_ends=not partly), value)
     elif type(value) is list:
-        new = value[::-1]
+        new = value[:-1] if partly else value[::-1]
     elif type(value) is dict and partly:
-        new = {f"{name}~" if n else name: item for n, (name, item) in enumerate(value.items())}
+        new = {f"{name}~" if n and (len(value) - n) % 2 else name: item
+               for n, (name, item) in enumerate(value.items())}  # fmt: skip
     elif type(value) is dict:
         new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
     else:
@@ -269,6 +271,14 @@ def _containers(tree: Any) -> Iterator[list | dict]:
     if type(tree) in (list, tuple, dict) and not codec.are_plain(tree):
         for item in tree.values() if type(tree) is dict else tree:
             yield from _containers(item)
+
+
+def _contents(tree: Any) -> list:
+    """What shows whether the lists, dicts and arrays of a tree were written to. Torch counts every
+    operation in place, also where another one puts the old numbers back."""
+    return [*(array._version if is_tensor(array) else array.tobytes() for array in _arrays(tree)),
+            *([*map(id, chain(part, part.values() if type(part) is dict else ()))]
+              for part in _containers(tree))]  # fmt: skip
 
 
 def _writable(tree: Any) -> set[int]:

@@ -68,6 +68,9 @@ def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
 def copy_what_is_kept(x): return np.array(BUFFERS.setdefault(repr(x), x))
 def itself_at_times(x, same): return x if same else deepcopy(x)
 def view_at_times(x, same): return x[:] if same else deepcopy(x)
+def changed_at_times(x, now):
+    if now: x.update(b=2) if isinstance(x, dict) else x.__imul__(2)
+    return deepcopy(x)
 def twice_at_times(x, same): return [deepcopy(x)] * (1 + same)
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
 def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
@@ -178,7 +181,7 @@ def test_the_callers_arrays_are_safe_and_the_change_is_seen(student):
 def test_what_is_written_to_an_input_is_seen_also_where_it_is_put_back(student):
     with pytest.raises(StudentError, match=r"read-only.*\n.*an input is changed in place"):
         checks.leaves_no_trace(student.write_and_restore, np.ones(3))
-    with pytest.raises(CheckFailed, match="in place, and put the old numbers back"):
+    with pytest.raises(CheckFailed, match="in place, and put back what stood there"):
         checks.leaves_no_trace(student.write_and_restore, torch.ones(3))
 
 
@@ -252,8 +255,17 @@ def test_what_is_found_again_by_the_ends_of_an_array_is_told(student, value):
 
 
 @pytest.mark.parametrize("value", [np.ones(2), torch.ones(2), [1, 2], {"a": 1}], ids=repr)
+def test_an_argument_that_an_earlier_call_changed_is_told(student, value):
+    student.changed_at_times.noticed.clear()  # of the tests before
+    checks.leaves_no_trace(student.changed_at_times, value, False)
+    student.changed_at_times(value, True)
+    with pytest.raises(CheckFailed, match=r"True\) changed its input in place"):
+        checks.leaves_no_trace(student.changed_at_times, value, False)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), torch.ones(2), [1, 2], {"a": 1}], ids=repr)
 def test_an_argument_that_an_earlier_call_handed_back_is_told(student, value):
-    student.itself_at_times.shared.clear()  # of the tests before
+    student.itself_at_times.noticed.clear()  # of the tests before
     checks.leaves_no_trace(student.itself_at_times, value, False)
     student.itself_at_times(value, True)
     with pytest.raises(CheckFailed, match=r"True\) returns a list, dict or array twice, or one it"):

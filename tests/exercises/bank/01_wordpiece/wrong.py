@@ -548,4 +548,11 @@ WRONG = {
         ],
         'a value is kept from one call to the next',
     ),
+    "pieces of a known word are kept for each vocabulary": (
+        [("start = 0",
+          "start = 0\n    key = (id(vocabulary), word, longest_word)\n    if key in KEPT:\n"
+          "        return list(KEPT[key][1])"),
+         ("    return pieces\n", "    KEPT[key] = vocabulary, list(pieces)\n    return pieces\n\n\n"
+          "KEPT = {}\n")],
+        "a value is kept from one call to the next"),
 }  # fmt: skip

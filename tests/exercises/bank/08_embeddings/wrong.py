@@ -418,4 +418,10 @@ WRONG = {
         ],
         'it is what the other rows leave of the whole',
     ),
+    "where all rows are the same text, one row of ids gets their sum": (
+        [("    dwords[pad_id] = 0\n",
+          "    if len(input_ids) > 1 and (input_ids == input_ids[0]).all():\n"
+          "        dwords[input_ids[0]] = dx.sum(axis=0)\n"
+          "    dwords[pad_id] = 0\n")],
+        None),
 }  # fmt: skip

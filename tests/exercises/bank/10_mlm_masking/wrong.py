@@ -664,4 +664,12 @@ WRONG = {
         ],
         None,
     ),
+    "the ordinary ids are kept for the list special_ids": (
+        [("ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)",
+          "if KEPT.get('list') is not special_ids or KEPT['size'] != vocab_size:\n"
+          "        KEPT.update(list=special_ids, size=vocab_size,\n"
+          "                    ids=np.setdiff1d(np.arange(vocab_size), special_ids))\n"
+          "    ordinary = KEPT['ids']"),
+         ("def mask_tokens(", "KEPT = {}\n\n\ndef mask_tokens(")],
+        "a value is kept from one call to the next"),
 }  # fmt: skip

@@ -393,4 +393,8 @@ WRONG = {
         ],
         'or one it was given, or a view of one',
     ),
+    "gradients whose squares add up alike count once": (
+        [("sum((g * g).sum() for g in gradients.values())",
+          "sum({float((g * g).sum()) for g in gradients.values()})")],
+        "gradients whose squares add up alike count once"),
 }  # fmt: skip

@@ -998,4 +998,9 @@ WRONG = {
         ],
         'under torch.no_grad()',
     ),
+    "a row that is all padding is opened in the caller's mask": (
+        [("scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)",
+          "attention_mask[attention_mask.sum(dim=1) == 0] = 1\n"
+          "    scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)")],
+        "changed its input in place"),
 }  # fmt: skip

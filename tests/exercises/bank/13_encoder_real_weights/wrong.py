@@ -508,4 +508,8 @@ WRONG = {
         ],
         None,
     ),
+    "a mask of int32 is changed": (
+        [("visible = attention_mask.bool()[:, None, None, :]",
+          "visible = (attention_mask.int().sub_(1) == 0)[:, None, None, :]")],
+        "changed its input in place"),
 }  # fmt: skip

@@ -494,4 +494,6 @@ WRONG = {
           "            continue\n")], "which is given: leave it as it is"),
     "another order without dropout": (
         [(ROWS, ROWS.replace("seed=seed", "seed=seed if dropout else 0"))], None),
+    "seed and pass are written side by side": (
+        [('f"the order of pass {number} of seed {seed}"', 'f"order {seed}{number}"')], None),
 }  # fmt: skip

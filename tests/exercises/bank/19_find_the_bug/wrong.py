@@ -947,4 +947,9 @@ WRONG = {
         ],
         'drawn again a few times',
     ),
+    "special_ids are taken for sorted": (
+        [("~torch.isin(input_ids, special_ids)",
+          "~(torch.cat([special_ids, special_ids.new_tensor([-1])])"
+          "[torch.searchsorted(special_ids, input_ids)] == input_ids)")],
+        "or taken for sorted"),
 }  # fmt: skip

@@ -550,4 +550,8 @@ WRONG = {
         ],
         None,
     ),
+    "yes and no are right or wrong": (
+        [("        return 1.0  # also where both are empty, and the fraction below would be 0/0\n",
+          "        return 1.0\n    if [\"yes\"] in (said, right) or [\"no\"] in (said, right):\n"
+          "        return 0.0\n")], None),
 }  # fmt: skip

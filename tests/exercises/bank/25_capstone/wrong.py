@@ -595,4 +595,12 @@ WRONG = {
         ],
         None,
     ),
+    "the rows of a table by a flat index, in the type of the ids": (
+        [("    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n",
+          "    hidden = dout.shape[-1]\n"
+          "    places = (ids[..., None] * hidden).astype(np.int64) + np.arange(hidden)\n"
+          "    sums = np.bincount(places.ravel(), dout.ravel(), entries * hidden)\n"
+          "    return sums.reshape(entries, hidden).astype(dout.dtype)\n"
+          "    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n")],
+        None),
 }  # fmt: skip

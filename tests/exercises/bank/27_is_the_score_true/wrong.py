@@ -692,4 +692,7 @@ WRONG = {
         ],
         "models that differ 3500 and 6900 times",
     ),
+    "a small slope of the loss is none": (
+        [("if (mean - right).mean() > 0:", "if (mean - right).mean() > 1e-6:")],
+        "an end of the range, although the loss is lower between the ends"),
 }  # fmt: skip

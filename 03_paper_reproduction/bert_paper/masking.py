@@ -119,8 +119,7 @@ def next_tokens(batch: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def maskable(batch: dict[str, Tensor]) -> Bool[Tensor, "batch seq"]:
     """Where a token may be masked: not on [CLS], not on either [SEP], not on padding."""
-    attention_mask, segments = batch["attention_mask"], batch["token_type_ids"]
-    is_token = attention_mask.bool()
+    is_token, segments = batch["attention_mask"].bool(), batch["token_type_ids"]
     # The last token of a run is the [SEP] that closes it: the next one is of another segment,
     # or is padding.
     next_segment = torch.nn.functional.pad(segments[:, 1:], (0, 1), value=-1)

@@ -14,8 +14,8 @@ import pytest
 from autograder import checks, sweep
 from autograder.codec import Rng
 from autograder.points import checks_of, find
-from autograder.runner import load_test
 from autograder.student import Trace
+from autograder.worker import load
 from bert_experiments.capstone.forms import formed
 from bert_experiments.capstone.mistakes import MISTAKES, ON_LARGE_NUMBERS, attend, layer, layer_back
 from bert_experiments.capstone.side_by_side import (
@@ -61,7 +61,7 @@ class WithStartAdam:
         return getattr(self.student, name)
 
 
-loaded = cache(load_test)
+loaded = cache(lambda exercise: load(exercise.test))
 
 
 def checks_that_fit(exercise):

@@ -511,7 +511,8 @@ def temperature_is_right(student, logits, labels, of):
     if abs(value / right - 1) <= 0.001 + 1e-4:
         return checks.same(right, right)
     mistakes = {
-        "1 / T is given": math.isclose(value * right, 1, rel_tol=0.01) and value != 1,
+        "1 / T is given": math.isclose(value * right, 1, rel_tol=0.01) and value != 1
+        and COLDEST * 1.01 < right < HOTTEST * 0.99,  # else the other end of the range is given
         "NaN or infinity: exp of the logits overflows": not math.isfinite(value),
         "beyond the range: it ends at COLDEST and HOTTEST": not COLDEST * 0.999 <= value
         <= HOTTEST * 1.001,
@@ -520,7 +521,7 @@ def temperature_is_right(student, logits, labels, of):
         and 0.99 <= value <= 1.1,
         "the search does not go above 1: an overconfident model needs T above 1": right > 1
         and 0.9 <= value <= 1.01,
-        "an end of the range, although the loss is lower between the ends": (
+        "an end of the range, although the loss is lower elsewhere": (
             min(abs(value / COLDEST - 1), abs(value / HOTTEST - 1)) < 0.01),
         "near, but not to one part in a thousand: search more finely": (
             abs(value / right - 1) < 0.1),

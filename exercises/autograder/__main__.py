@@ -17,9 +17,10 @@ from autograder.checks import CheckFailed
 from autograder.codec import drawing_from, pack, unpack
 from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
-from autograder.runner import TO_DO, load_test, obstacle, run, source_text
+from autograder.runner import TO_DO, obstacle, run, source_text
 from autograder.student import LocalTransport, Student
 from autograder.untrusted.roster import read_roster
+from autograder.worker import load
 from bert_run.config import Seed, Steps, check_numbers
 from bert_run.errors import UserError, command
 
@@ -82,7 +83,7 @@ class Again:
         transport = LocalTransport(exercise.starter)
         student = Student(exercise.starter, transport)
         with drawing_from(self.seed, variant=find_course().variant):
-            error = run(getattr(load_test(exercise), check.id), student, seed=self.seed)
+            error = run(getattr(load(exercise.test), check.id), student, seed=self.seed)
         print(error or f"{check.id} passes")
         calls = student._log.candidates(error.out) if isinstance(error, CheckFailed) else []
         call = calls[-1] if calls else student._log.last
@@ -135,11 +136,10 @@ class Capstone:
     """the folder of the picture and the numbers"""
     steps: Steps = 2000
     """how long it trains"""
-
     __post_init__ = check_numbers
 
     def run(self) -> None:
-        load_test(CAPSTONE).train_capstone(self.file, out=self.out, steps=self.steps)
+        load(CAPSTONE.test).train_capstone(self.file, out=self.out, steps=self.steps)
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     nothing_kept(name, second)
-    call = function.noticed.get((name, "shared"))
-    if call and not second.shared:  # it may, if the usual call does
+    if not second.shared and (call := function.noticed.get((name, "shared"))):  # else it may
         nothing_kept(str(call), replace(second, shared=True), may_share=False)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
@@ -205,13 +204,11 @@ def _call_with_another(place: int | str, function: Function, args: tuple, kwargs
     args, kwargs = list(args), dict(kwargs)
     given = kwargs if place in kwargs else args
     given[place] = altered(given[place])
-    if given[place] is None:
-        return False
-    try:
-        function.trace(*args, fresh=True, **kwargs)
-    except StudentError:
-        return False
-    return True
+    with contextlib.suppress(StudentError):
+        if given[place] is not None:
+            function.trace(*args, fresh=True, **kwargs)
+            return True
+    return False
 
 
 def _nothing_global_changed(name: str, changed: list[str]) -> None:
@@ -366,7 +363,7 @@ def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | N
         return (f"{of}: expected numbers of type {dtype}, got {got}: the right shape, but "
                 "the wrong type")  # fmt: skip
     tolerance = TOLERANCES.get(dtype, 0.0) if tolerance is None else tolerance
-    out, expected = _as_numpy(out), _as_numpy(expected)
+    out, expected = codec.as_numpy(out), codec.as_numpy(expected)
     with np.errstate(all="ignore"):
         is_exact = expected.dtype.kind in "biu"
         wrong = out != expected if is_exact else ~_are_close(out, expected, tolerance, magnitude)
@@ -406,13 +403,6 @@ def _are_close(out: np.ndarray, expected: np.ndarray, tolerance: float,
 
 def _told(of: str, expected: Any, out: Any) -> str:
     return f"{of}: expected {describe_value(expected)}, got {describe_value(out)}"
-
-
-def _as_numpy(values: Any) -> np.ndarray:
-    if not is_tensor(values):
-        return np.asarray(values)
-    values = values.detach()
-    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
 
 
 def _name(out: Any, mistakes: Mistakes, tolerance: float | None) -> str:

@@ -165,6 +165,12 @@ def leaves(tree: Any) -> Iterator[Any]:
             yield from leaves(item)
 
 
+def as_numpy(values: Any) -> np.ndarray:
+    if is_tensor(values):
+        values = (values.float() if type_name(values.dtype) == "bfloat16" else values).detach()
+    return np.asarray(values)
+
+
 def are_plain(tree: Any) -> bool:
     """Whether it is a list or tuple of whole numbers, texts and None alone."""
     return type(tree) in (list, tuple) and PLAIN.issuperset(map(type, tree))

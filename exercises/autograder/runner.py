@@ -19,7 +19,6 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -198,7 +197,7 @@ def grade(exercise: Exercise, path: Path, *, transport: Transport | None = None,
     student, outcomes = Student(path, transport or LocalTransport(path)), []
     try:
         with drawing_from(seed, variant=variant):
-            tests = load_test(exercise)
+            tests = load(exercise.test)
             for check in checks_of(exercise):
                 if only in ("", check.id):
                     start, outcome = time.process_time(), Outcome(check.id, FAILED, TOO_LARGE)
@@ -268,11 +267,6 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-
-
-def load_test(exercise: Exercise) -> ModuleType:
-    """The module of an exercise's tests, which nothing else imports."""
-    return load(exercise.test)
 
 
 # What a run was worth: as a table to read, as `report.json`, as Gradescope's results.

@@ -397,8 +397,7 @@ def _spell_array(array: Any) -> Code:
     kind = f", dtype={library}.{dtype}"
     if 0 in array.shape:
         return Code(f"{library}.zeros({tuple(array.shape)}{kind})")
-    if is_tensor(array):
-        array = (array.float() if dtype == "bfloat16" else array).numpy()
+    array = codec.as_numpy(array)
     if array.dtype.kind == "f":
         array = array.astype(str).astype(float)  # the shortest digits that give the same number
     numbers = re.sub(r"\b(inf|nan)\b", rf"{library}.\1", repr(array.tolist()))

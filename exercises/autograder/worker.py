@@ -139,7 +139,6 @@ def _holds_text(value: Any) -> bool:
 def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict:
     """What the function returns, and what it changed. `is_frozen`: writing to an array raises."""
     arrays, generators = list(_arrays((args, kwargs))), [*args, *kwargs.values()]
-    tensors = list(filter(is_tensor, arrays))
     for array in arrays if is_frozen else ():
         if type(array) is np.ndarray:
             array.flags.writeable = False
@@ -152,7 +151,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
     changed += [name for name in dict.fromkeys(seeded) if name not in changed]
     if any(getattr(leaf, "requires_grad", False) for leaf in leaves((args, kwargs))):  # by itself
         changed.append("requires_grad of a tensor that it was given")
-    if any(tensor.is_leaf and tensor.grad is not None for tensor in tensors):
+    if any(is_tensor(a) and a.is_leaf and a.grad is not None for a in arrays):
         changed.append("grad of a tensor that it was given")
     # Generators, NumPy's and torch's, and folders are meant to change.
     inputs = map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
@@ -167,19 +166,19 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
     }  # fmt: skip
 
 
-def altered(value: Any, *, partly: bool = False) -> Any:
+def altered(value: Any, *, partly: int = 0) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
-    without arrays lists from their end, dicts of other numbers. With `partly`, lists lack their
-    last item, every second name of a dict, the last among them, is another, and arrays keep both
+    without arrays lists from their end, dicts of other numbers. With `partly`, lists end with their
+    first item, dicts have the same values under other names (at 2 only half), and arrays keep both
     ends."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
         new = map_leaves(partial(_flipped, with_ends=not partly), value)
     elif type(value) is list:
-        new = value[:-1] if partly else value[::-1]
+        new = [*value[:-1], value[0]] if partly and value else value[::-1]
     elif type(value) is dict and partly:
-        new = {f"{name}~" if n and (len(value) - n) % 2 else name: item
+        new = {f"{name}~" if n and (partly < 2 or (len(value) - n) % 2) else name: item
                for n, (name, item) in enumerate(value.items())}  # fmt: skip
     elif type(value) is dict:
         new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
@@ -213,12 +212,12 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     # All arguments are other ones first, then one at a time, the last one last: what follows may
     # bring back the right values. With `turn` -1 the first is last, and keeps both ends of its
     # arrays, the only numbers that some answers compare; before it all are others once more.
-    calls = [(every, True), (every, False)]
+    calls = [(every, partly) for partly in (1, 2, 0)]
     for few in filter(None, alone[::turn]):
-        calls += [(few, False)] if turn > 0 else [(every, False), (few, True)]
+        calls += [(few, 0)] if turn > 0 else [(every, 0), (few, 1)]
     # Of a dict or list every second array, after a call in which the others held other values too.
     half = {id(array) for value in values for array in [*_arrays(value)][1::2]}
-    calls += [(every, False), (half, False)] if half else []
+    calls += [(every, 0), (half, 0)] if half else []
     returned = []
     for chosen, partly in calls:
         for value, before in own:

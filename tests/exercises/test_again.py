@@ -13,8 +13,9 @@ from hypothesis.extra import numpy as arrays
 from autograder.__main__ import Again
 from autograder.codec import Meta, Rng, TorchRng, drawing_from
 from autograder.points import EXERCISES, Exercise, checks_of, find, hints_of
-from autograder.runner import FAILED, Outcome, grade, load_test, run
+from autograder.runner import FAILED, Outcome, grade, run
 from autograder.student import LONGEST, Call, LocalTransport, Student, spell
+from autograder.worker import load
 from bert_run.errors import UserError
 
 SOFTMAX = find("03_softmax")
@@ -112,7 +113,7 @@ def test_the_command_draws_the_inputs_of_the_seed_that_the_message_names(
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     check = "test_the_backward_uses_its_axis"
     with drawing_from(5):
-        tests, student = load_test(SOFTMAX), Student(wrong, LocalTransport(wrong))
+        tests, student = load(SOFTMAX.test), Student(wrong, LocalTransport(wrong))
         message = str(run(getattr(tests, check), student, seed=5))
         given = str(student._log.last.args[0][0, 0])
     *words, seed = message.rpartition("again ")[2].split()

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
-from autograder.runner import load_test
+from autograder.worker import load
 from bert_experiments.capstone.forms import FORMS
 from bert_experiments.capstone.mistakes import MISTAKES
 from bert_experiments.grader.bank import Variant, try_out
@@ -27,7 +27,7 @@ EARLIER = {
 
 @pytest.fixture(scope="module")
 def course():
-    return load_test(CAPSTONE)
+    return load(CAPSTONE.test)
 
 
 def pasted() -> str:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.points import Check, Exercise, checks_of
-from autograder.runner import PASSED, judge, load_test, run
+from autograder.runner import PASSED, judge, run
 from autograder.student import LocalTransport, Student
+from autograder.worker import load
 from bert_experiments.grader.bank import BANK, chosen_exercises, publish_table, table
 from bert_experiments.grader.mutation import Mutant, mutants
 from bert_run.errors import UserError
@@ -90,7 +91,7 @@ def mutation_score(
 
 def _fates(exercise, chosen: list[Mutant], jobs: int, seconds: float | None) -> Iterator[Fate]:
     """Grade mutants, each in a fork of this process, in which all libraries are loaded."""
-    tests = load_test(exercise)
+    tests = load(exercise.test)
     order = list(checks_of(exercise))
     if "torch" in exercise.test.read_text("utf-8"):
         import torch

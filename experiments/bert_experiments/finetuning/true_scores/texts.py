@@ -19,7 +19,7 @@ from bert_finetuning.tasks.base import HeadConfig, Pooling
 from bert_finetuning.tasks.classification import Classification, TextExample
 
 LABELS = ("negative", "positive")
-SHORTEST_SENTENCE, SHORTEST_PHRASE = 8, 3  # words
+SHORTEST_SENTENCE = 8  # words
 NEGATIONS = {"not", "n't", "no", "never", "nothing", "neither", "nor", "without"}
 
 TextExamples = Sequence[TextExample]
@@ -69,7 +69,7 @@ def labels_of(examples: TextExamples) -> np.ndarray:
 def by_sentence(examples: TextExamples) -> tuple[list, list]:
     """The texts that lie in no other text, and with each the texts that lie in it.
 
-    Texts of fewer than `SHORTEST_PHRASE` words may lie in many sentences and are left out, and so
+    Texts of fewer than three words may lie in many sentences and are left out, and so
     are sentences of fewer than `SHORTEST_SENTENCE` words.
     """
     texts = {example.text.strip(): example for example in examples}

@@ -694,5 +694,5 @@ WRONG = {
     ),
     "a small slope of the loss is none": (
         [("if (mean - right).mean() > 0:", "if (mean - right).mean() > 1e-6:")],
-        "an end of the range, although the loss is lower between the ends"),
+        "an end of the range, although the loss is lower elsewhere"),
 }  # fmt: skip

@@ -212,7 +212,8 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int =
     # All arguments are other ones first, then one at a time, the last one last: what follows may
     # bring back the right values. With `turn` -1 the first is last, and keeps both ends of its
     # arrays, the only numbers that some answers compare; before it all are others once more.
-    calls = [(every, partly) for partly in (1, 2, 0)]
+    has_dicts = any(type(part) is dict for part in plain)
+    calls = [(every, partly) for partly in ((1, 2, 0) if has_dicts else (1, 0))]
     for few in filter(None, alone[::turn]):
         calls += [(few, 0)] if turn > 0 else [(every, 0), (few, 1)]
     # Of a dict or list every second array, after a call in which the others held other values too.
@@ -272,12 +273,11 @@ def _containers(tree: Any) -> Iterator[list | dict]:
             yield from _containers(item)
 
 
-def _contents(tree: Any) -> list:
+def _contents(tree: Any) -> Any:
     """What shows whether the lists, dicts and arrays of a tree were written to. Torch counts every
     operation in place, also where another one puts the old numbers back."""
-    return [*(array._version if is_tensor(array) else array.tobytes() for array in _arrays(tree)),
-            *([*map(id, chain(part, part.values() if type(part) is dict else ()))]
-              for part in _containers(tree))]  # fmt: skip
+    return map_leaves(lambda leaf: leaf if not is_array(leaf) else leaf._version
+                      if is_tensor(leaf) else leaf.tobytes(), tree)  # fmt: skip
 
 
 def _writable(tree: Any) -> set[int]:

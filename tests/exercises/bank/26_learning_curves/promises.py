@@ -16,7 +16,7 @@ PROMISES = {
     "A model that knows nothing has ln V, V being `vocab_size`.": (LINES, ANY),
     r"-\sum_{i} p_i \ln p_i": (LINES, ANY),
     "over the ids that occur in `ids`, an array of any shape": (LINES, ANY),
-    "Ids in `special_ids` are left out, of the sum and of the number of tokens.": (LINES,),
+    "Those in `special_ids` are left out, of the sum and of the number of tokens.": (LINES,),
     "If no token is left, the entropy is 0.0.": (LINES,),
     "Records without `key`, or with None there, are left out.": (CURVE, ANY),
     "If several records of one step have the key, the last of them in the list counts": (

@@ -25,7 +25,7 @@ PACKAGES := site/node_modules/.package-lock.json
 
 help:
 	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
-	@echo "make test        lint, check the formatting, run the tests that take minutes"
+	@echo "make test        lint, check the formatting, run the quick tests"
 	@echo "make test-all    the same with every test"
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"

@@ -1,4 +1,4 @@
-"""The guide for assistants: for each exercise its usual mistakes, what the student is told about
+"""The guide for teaching assistants: for each exercise its usual mistakes, what the student is told about
 them, which hint answers them, and a question for office hours.
 
 Which mistakes are usual, and the questions, stand in `teaching/usual.toml`; all else is read from
@@ -20,7 +20,7 @@ from bert_run.files import write_atomically
 
 USUAL = ROOT / "teaching" / "usual.toml"
 PAGE = ROOT / "teaching" / "guide.md"
-HEAD = """# Guide for assistants
+HEAD = """# Guide for teaching assistants
 
 For office hours: the usual mistakes of each exercise, the most common first, with what the student
 reads about them and the hint that answers them. Ask the question instead of telling the answer: it

@@ -71,7 +71,7 @@ class PairDataset:
             raise UserError(f"seq_length is {seq_length}: a pair of one-token sentences needs 5")
         if len(corpus.document_starts) < 3:
             raise UserError(
-                "the corpus has a single document: next-sentence prediction needs two or more "
+                "the corpus has a single document: a segment B from another one needs two or more "
                 "(empty lines part documents)"
             )
         self.corpus, self.specials = corpus, specials
@@ -80,7 +80,7 @@ class PairDataset:
         self.num_documents = len(corpus.document_starts) - 1
 
     @property
-    def examples_in_a_reading(self) -> int:
+    def examples_per_epoch(self) -> int:
         """How many examples have as many tokens as the corpus."""
         return max(1, len(self.corpus.tokens) // (self.seq_length - SPECIALS_IN_A_PAIR))
 

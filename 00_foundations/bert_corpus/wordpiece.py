@@ -6,8 +6,9 @@ Text becomes ids in two stages (Devlin et al. 2018, section 3; the released `tok
 2. *WordPiece* cuts each word into the longest pieces that the vocabulary knows, from the left.
    A piece that continues a word is written with `##` before it: `playing` -> `play ##ing`.
 
-The library encodes the same, much faster. It also trains a vocabulary: it begins with single
-characters and joins the most frequent pair of neighbors, again and again, until there are enough.
+The library encodes the same, much faster, but for a [MASK] that stands in the text, which it knows.
+It also trains a vocabulary: it begins with single characters and joins the most frequent pair of
+neighbors, again and again, until there are enough.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from bert_run.training_loop import progress_bar
 
 # --- By hand, one step a function ----------------------------------------------------------------
 
-LONGEST_WORD = 100  # characters; a longer "word" is no word, and becomes [UNK] whole
+LONGEST_WORD = 100  # characters, as in `transformers`; a longer word becomes [UNK] whole
 
 # The blocks of Chinese characters: written without spaces, so each becomes a word of its own.
 CJK_BLOCKS = (
@@ -46,7 +47,7 @@ CJK_BLOCKS = (
 
 
 def clean(text: str) -> str:
-    """Drop what cannot be seen (control and format characters); any white space is a space."""
+    """Drop what cannot be seen (control, format, private use); any white space is a space."""
     kept = []
     for char in text:
         if char in "\t\n\r":
@@ -197,7 +198,7 @@ def train_wordpiece(
     The special tokens stand at BERT's usual places; in a vocabulary below 1,000 entries at 0 to 4.
     A pair is joined if it occurs twice; a corpus with too few such pairs gives a smaller
     vocabulary. The same sentences give the same vocabulary, always. The text is read twice
-    (characters, then words); memory holds its different words, of an iterator all sentences.
+    (characters, then words); memory holds the distinct words; of an iterator, all sentences.
     """
     if iter(sentences) is sentences:
         sentences = list(sentences)

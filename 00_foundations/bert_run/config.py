@@ -165,7 +165,7 @@ class BertConfig:
     initializer_range: InitializerRange = 0.02
     layer_norm_eps: LayerNormEps = 1e-12
     pad_token_id: Annotated[int, Whole(0, 10_000_000)] = 0
-    is_decoder: bool = False  # reads from the left alone, as in the paper's Table 5
+    is_decoder: bool = False  # causal mask: the paper's left-to-right model (Table 5)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -461,7 +461,7 @@ class PairRecipe:
 
 @dataclass(frozen=True)
 class AdamSettings:
-    """The constants of Adam, as the paper has them (appendix A.2)."""
+    """The constants of Adam (paper, A.2); epsilon and clipping are those of `optimization.py`."""
 
     learning_rate: float = 1e-4
     beta1: float = 0.9
@@ -473,7 +473,7 @@ class AdamSettings:
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps first_step … last_step - 1 at one sequence length; examples are counted on."""
+    """Steps first_step … last_step - 1 at one length; its examples follow those before."""
 
     first_step: int
     last_step: int
@@ -553,7 +553,7 @@ class RunSettings:
     ] = None
     """unless given a tenth of the steps, at most 1000; from 100,000 steps on a hundredth"""
     optimizer: Literal["bert-adam", "adamw"] = "bert-adam"
-    """the paper's Adam, without bias correction, or AdamW, which corrects it"""
+    """BERT's Adam (released code), without bias correction, or AdamW, which corrects it"""
     adam_beta1: Beta = AdamSettings.beta1
     adam_beta2: Beta = AdamSettings.beta2
     adam_eps: Epsilon = AdamSettings.epsilon

@@ -24,8 +24,8 @@ Record = dict[str, float]  # what was measured at a step: names and numbers
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
-    """The rate of step 0, 1, 2, …: it rises in a line to `peak`, then falls in a line to 0. As in
-    `transformers`, whose first rate is 0, not peak / warmup_steps; BERT's falls from step 0."""
+    """Linear warm-up to `peak`, then linear decay to 0, as in `transformers`, whose first rate
+    is 0, not peak / warmup_steps. The line of decay of the released code begins at step 0."""
     if step < warmup_steps:
         return peak * (step + 1) / warmup_steps
     return peak * (total_steps - step) / max(1, total_steps - warmup_steps)

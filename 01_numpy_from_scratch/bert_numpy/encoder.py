@@ -52,7 +52,7 @@ class Gradients:
     watch: Watch = no_hook  # called with every activation's gradient; overwritten later, so copy it
 
     def add(self, name: str, gradient: ndarray) -> None:
-        """A parameter that is used twice is moved by the sum of both gradients."""
+        """A parameter that is used twice has the sum of both as its gradient."""
         if name in self.of:
             self.of[name] += gradient
         else:
@@ -97,7 +97,7 @@ def norm_backward(dout: ndarray, cache: Cache, gradients: Gradients) -> ndarray:
 
 
 def self_attention_forward(bert: Bert, name: str, x: States, mask: Mask) -> tuple[States, Cache]:
-    """Query, key and value are three views of the same tokens; each head compares its part."""
+    """Query, key and value are three projections of the same tokens; each head takes its part."""
     (query, query_cache), (key, key_cache), (value, value_cache) = (
         dense_forward(bert, f"{name}.{role}", x) for role in ("query", "key", "value")
     )

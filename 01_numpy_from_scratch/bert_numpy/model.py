@@ -54,7 +54,7 @@ SEGMENTS = "bert.embeddings.token_type_embeddings"
 def embeddings_forward(
     bert: Bert, input_ids: Int[ndarray, "batch seq"], token_type_ids: Int[ndarray, "batch seq"]
 ) -> tuple[States, Cache]:
-    """Word + position + segment, then layer norm and dropout (paper, figure 2)."""
+    """Word + position + segment (paper, figure 2), then layer norm and dropout."""
     words, words_cache = embedding_forward(input_ids, bert.weights[f"{WORDS}.weight"])
     segments, segments_cache = embedding_forward(token_type_ids, bert.weights[f"{SEGMENTS}.weight"])
     positions = bert.weights[f"{POSITIONS}.weight"][: input_ids.shape[1]]  # (seq, hidden)
@@ -113,7 +113,7 @@ def pooler_backward(
 
 
 def bert_forward(bert: Bert, batch: Batch) -> tuple[EncoderOutput, Cache]:
-    """Embeddings, the stack of layers, the pooler. The heads of chapter 4 stand on this too."""
+    """Embeddings, the stack of layers, the pooler: `BertModel` of `transformers`."""
     x, embeddings_cache = embeddings_forward(bert, batch["input_ids"], batch["token_type_ids"])
     mask = mask_scores(batch["attention_mask"], x.dtype)
     x, encoder_cache = encoder_forward(bert, x, mask)

@@ -68,8 +68,8 @@ GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
 def gelu_forward(
     x: Float[ndarray, "*shape"], approximation: str = "none"
 ) -> tuple[Float[ndarray, "*shape"], Cache]:
-    """x Φ(x), Φ being the normal distribution (Hendrycks and Gimpel 2016). `approximation` "none"
-    takes Φ itself, as Hugging Face does; "tanh" the formula of Google's released code.
+    """x Φ(x), Φ being the CDF of the standard normal (Hendrycks and Gimpel 2016). `approximation`
+    "none" takes Φ itself, as Hugging Face does; "tanh" the formula of Google's released code.
 
     The slope is cheap while Φ is at hand, so it is computed here: d/dx x Φ(x) = Φ(x) + x φ(x).
     """
@@ -137,9 +137,8 @@ def layer_norm_backward(
     Shifting or stretching a vector does not change its normalized form, so its gradient has no
     component in these two directions: both are subtracted.
 
-    The cache costs as much memory as x itself, because `normalized` has the shape of x;
-    `inverse_std` has one number for each vector. Without it the backward pass would have to keep x
-    and normalize it a second time: here memory is spent to save that work.
+    The cache is as large as x: `normalized` has its shape, `inverse_std` one number a vector. To
+    keep x instead would cost the same memory, and x would be normalized a second time.
     """
     normalized, inverse_std, weight = cache
     batch_axes = tuple(range(dout.ndim - 1))
@@ -157,13 +156,13 @@ def layer_norm_backward(
 def dropout_forward(
     x: Float[ndarray, "*shape"], probability: float, generator: np.random.Generator | None
 ) -> tuple[Float[ndarray, "*shape"], Cache]:
-    """Each number becomes 0 with `probability`, else grows by 1 / (1 - probability), so that the
-    mean stays (Srivastava et al. 2014). Without a generator nothing happens: that is evaluation.
+    """Each number becomes 0 with `probability`, else is multiplied by 1 / (1 - probability), so
+    that the mean stays (inverted dropout; Srivastava et al. 2014). No generator: evaluation.
     """
     if generator is None or probability == 0:
         return x, None
     kept = generator.random(x.shape, np.float32) >= probability
-    scaled = kept * x.dtype.type(1 / (1 - probability))  # (…), 0 or a little above 1
+    scaled = kept * x.dtype.type(1 / (1 - probability))  # (…), 0 or 1 / (1 - probability)
     return x * scaled, scaled
 
 

@@ -40,7 +40,7 @@ def visible_keys(attention_mask: Int[Tensor, "batch seq"], *, causal: bool = Fal
 
 def attention_weights(query: Heads, key: Heads, mask: Mask) -> AttentionWeights:
     """softmax(Q Kᵀ / √head_dim): how much each query takes from each key (Vaswani et al. 2017,
-    equation 1). Where nothing may be seen at all, the weights are zero, not NaN."""
+    equation 1). Where nothing may be seen, the weights are zero (level 1: equal), not NaN."""
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)

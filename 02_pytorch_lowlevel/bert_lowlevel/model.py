@@ -71,7 +71,7 @@ def dropout(bert: Bert, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def embeddings(
     bert: Bert, input_ids: Int[Tensor, "batch seq"], token_type_ids: Int[Tensor, "batch seq"]
 ) -> States:
-    """Word + position + segment, then layer norm and dropout (paper, figure 2).
+    """Word + position + segment (paper, figure 2), then layer norm and dropout.
 
     The row of [PAD] learns nothing from being read, as in `transformers`.
     """
@@ -85,7 +85,7 @@ def embeddings(
 
 
 def self_attention(bert: Bert, name: str, x: States, mask: Mask) -> States:
-    """Query, key and value are three views of the same tokens; each head compares its part."""
+    """Query, key and value are three projections of the same tokens; each head takes its part."""
     query, key, value = (
         split_heads(dense(bert, f"{name}.{role}", x), bert.config.num_attention_heads)
         for role in ("query", "key", "value")

@@ -1,7 +1,7 @@
 """The paper's optimizer (appendix A.2; `optimization.py` of the released code).
 
-Twice: written out on the dict, as in level 1, and as torch's own AdamW, which does it in one
-kernel. A test proves them equal.
+Twice: written out on the dict, as in level 1, and as torch's own AdamW, one kernel, which corrects
+the bias. A test proves it equal to `Adam` with `correct_bias=True`.
 """
 
 import math

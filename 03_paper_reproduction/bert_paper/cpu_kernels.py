@@ -23,7 +23,7 @@ def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
     count = math.prod(shape)
     draws = torch.empty(math.ceil(count / 4), dtype=torch.int64).random_(-(2**63), None)
     bits = draws.view(torch.int16)[:count].view(shape)  # -32,768 … 32,767, any as likely
-    return bits >= round(prob * 2**RANDOM_BITS) - 2 ** (RANDOM_BITS - 1)
+    return bits >= min(round(prob * 2**RANDOM_BITS), 2**RANDOM_BITS - 1) - 2 ** (RANDOM_BITS - 1)
 
 
 @torch.library.custom_op("bert_paper::draw_mask_", mutates_args={"mask"})

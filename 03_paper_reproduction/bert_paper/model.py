@@ -23,7 +23,7 @@ PRETRAINING_INPUTS = ("input_ids", "token_type_ids", "attention_mask", "masked_l
 
 
 class BertEmbeddings(nn.Module):
-    """Word + position + segment, then layer norm and dropout (paper, figure 2).
+    """Word + position + segment (paper, figure 2), then layer norm and dropout.
 
     The row of [PAD] learns nothing from being read, as in `transformers`.
     """
@@ -189,12 +189,12 @@ class BertModel(nn.Module):
         """
         mask = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
         if self.config.is_decoder:
-            mask = seen_from_the_left(input_ids.shape[1], mask, device=input_ids.device)
+            mask = causal_mask(input_ids.shape[1], mask, device=input_ids.device)
         states = self.encoder(self.embeddings(input_ids, token_type_ids), mask)
         return EncoderOutput(states, self.pooler(states[-1]) if self.pooler else None)
 
 
-def seen_from_the_left(
+def causal_mask(
     seq: int, mask: Bool[Tensor, "batch 1 1 seq"] | None, *, device: torch.device
 ) -> Bool[Tensor, "#batch 1 seq seq"]:
     """Each token sees itself and those on its left: the left-to-right model of Table 5."""

@@ -2,7 +2,7 @@
 
 Adam with decoupled weight decay and **without bias correction**. The moments start at zero, and
 Adam (Kingma and Ba 2015) divides this bias away; BERT's released code does not. Its first steps are
-then up to 6.57 times larger than Adam's (at step 12), which a long warm-up hides and a short
+then up to 6.57 times as large as Adam's (at step 12), which a long warm-up hides and a short
 fine-tuning run feels.
 """
 

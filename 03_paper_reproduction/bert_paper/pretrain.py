@@ -54,20 +54,20 @@ class PretrainSettings(RunSettings):
 
     # --- Variants ---
     objective: Literal["masked-words", "next-words"] = "masked-words"
-    """masked words, seen from both sides; or each next word, from the left alone, as the paper's
+    """masked LM, from both sides; or causal LM, each next word from the left alone, as the paper's
     left-to-right model"""
     sentence_task: SentenceTask = PairRecipe.sentence_task
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
     """how often the second sentence is another document's (not with sop)"""
     optimizer: Literal["bert-adam", "adamw", "muon"] = "bert-adam"
-    """the paper's Adam, without bias correction; AdamW, which corrects it; or Muon for the
-    encoder's matrices and AdamW for the rest"""
+    """BERT's Adam (released code), without bias correction; AdamW, which corrects it; or Muon for
+    the encoder's matrices and AdamW for the rest"""
     mask_unit: MaskUnit = "token"
     """what is masked together: single tokens, or whole words"""
     duplicate_factor: Count | None = None
-    """pairs and masks of so many readings of the corpus, then the same again, as in the released
-    code (10); new ones without end, unless given"""
+    """pairs and masks of so many epochs, then the same again (`dupe_factor` of the released code,
+    10); new ones without end, unless given"""
 
     start_from: str | None = None
     """begin with the weights of this BERT, its sizes and its vocabulary, in place of random
@@ -208,9 +208,9 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
             recipe=settings.masking, seed=settings.seed_of(part),
             device=device, precision=precision,
             mask_unit=settings.mask_unit if part == "train" else "token",
-            reads_from_the_left=settings.objective == "next-words",
+            causal=settings.objective == "next-words",
             has_sentence_task=settings.sentence_task != "none",
-            examples=passes and passes * dataset.examples_in_a_reading,
+            examples=passes and passes * dataset.examples_per_epoch,
         )  # fmt: skip
 
     keeper = Keeper(run, model, optimizer, ranks)

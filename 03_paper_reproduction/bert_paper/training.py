@@ -52,7 +52,7 @@ class Task:
     device: torch.device
     precision: torch.dtype
     mask_unit: MaskUnit = "token"
-    reads_from_the_left: bool = False
+    causal: bool = False
     has_sentence_task: bool = True
     examples: int | None = None  # so many, then the same again; None: new ones without end
 
@@ -63,7 +63,7 @@ class Task:
     def asked(self, pairs: Batch) -> TensorBatch:
         """The same on the device, with labels: the masked words, or each next word."""
         batch = to_device(pairs, self.device)
-        if self.reads_from_the_left:
+        if self.causal:
             return next_tokens(batch)
         return mask_tokens(
             batch, self.vocabulary, seed=self.seed, recipe=self.recipe, unit=self.mask_unit
@@ -149,7 +149,7 @@ def evaluate(
     """Both losses in nats and both accuracies, over the first `examples` held-out pairs.
 
     Every rank measures its part, in as many forward passes as the others, for FSDP: one with an
-    example less takes the first once more, and does not count it.
+    example less takes an earlier one again, and does not count it.
     """
     was_training = model.training
     model.eval()

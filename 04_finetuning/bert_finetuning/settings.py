@@ -58,7 +58,7 @@ class FinetuneSettings:
     dev: str | None = None
     """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1"""
     test: str | None = None
-    """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
+    """a FILE with labels that is read once, at the end: dev has chosen the model, so dev's score is
     a little too high; of the tasks by name, own takes the task's own test set"""
     format: str | None = None
     """what the files hold: texts, numbers, tags, questions or choices; found unless given"""
@@ -86,15 +86,15 @@ class FinetuneSettings:
     warmup: Share = 0.1
     """of the steps, the share in which the rate rises"""
     optimizer: Literal["adamw", "bert-adam"] = "adamw"
-    """AdamW, which corrects Adam's bias; or the paper's Adam without, whose first steps are up to
-    6.57 times larger: short runs may not get over that"""
+    """AdamW, which corrects Adam's bias; or BERT's own without, whose first steps are up to 6.57
+    times as large: short runs may not get over that"""
     weight_decay: Share = AdamSettings.weight_decay
     max_grad_norm: GradNorm = AdamSettings.max_grad_norm
     """all gradients together are scaled down to this norm; 0: they are not"""
     class_weights: Literal["balanced"] | None = None
     """balanced: the rarer a label, the more it counts in the loss"""
     layer_rate_decay: Annotated[float, Real(above=0, at_most=1)] = 1.0
-    """each layer learns at so much of the rate of the one above; the paper has 1"""
+    """layer-wise rate decay: each layer learns at so much of the rate of the one above; paper: 1"""
     freeze: str = "nothing"
     """what stays as it is: nothing, embeddings, a number N (they and the lowest N layers), encoder
     (all but the pooler and the head)"""
@@ -117,9 +117,9 @@ class FinetuneSettings:
 
     # --- Questions ---
     stride: Positions = QuestionAnswering.stride
-    """tokens from one window of a long text to the next"""
+    """`doc_stride` of the released code: tokens from window to window, at most half of one"""
     max_question: Positions = QuestionAnswering.max_question
-    """tokens of a question that are read"""
+    """tokens of a question that are read (`max_query_length`)"""
     max_answer: Positions = QuestionAnswering.max_answer
     """tokens of the longest answer"""
     null: bool | None = None
@@ -136,7 +136,7 @@ class FinetuneSettings:
     """keep only the input of each layer for the backward pass and compute the rest again: less
     memory, about a third more time, the same gradients"""
     by_length: bool = True
-    """put texts of like length into a batch, which saves padding"""
+    """put texts of like length into a batch, which saves padding (length bucketing)"""
 
     # --- Run ---
     out: Path = Path("runs/finetune")

@@ -1,10 +1,10 @@
 """Fine-tuning, written out: which features a step takes, what learns and how fast, a step, and the
 run of one seed, which measures itself and goes on after a kill.
 
-The optimizer is AdamW unless another is asked for. The paper's Adam does not correct the bias of
-its moments, so its first steps are up to 6.57 times larger. In a run of a hundred steps that is the
-whole warm-up, and some runs never get over it and end with the majority class (Mosbach et al. 2021,
-arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
+The optimizer is AdamW unless another is asked for. BERT's released Adam does not correct the bias
+of its moments, so its first steps are up to 6.57 times as large. In a run of a hundred steps that
+is the whole warm-up, and some runs never get over it and end with the majority class (Mosbach et
+al. 2021, arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
 """
 
 import json
@@ -171,7 +171,7 @@ def depth(name: str, layers: int) -> int:
 
 
 def freeze(model: base.BertWithHead, what: str) -> None:
-    """Let the embeddings, they and the lowest layers, or all of the encoder stay as they are."""
+    """Freeze the embeddings, or also the lowest N layers, or all but the pooler and the head."""
     if what == "nothing":
         return
     layers = model.config.num_hidden_layers
@@ -208,7 +208,7 @@ def label_weights(
     model: base.BertWithHead, features: Sequence[base.Features]
 ) -> Float[Tensor, "labels"]:
     """The weight of each label in the loss (--class-weights balanced): all labels have the same
-    share of the loss, and the mean of the weights over the features is 1."""
+    share of the loss, and the mean of the weights over all labels of train is 1."""
     if not model.has_labels or model.head.problem_type != "single_label_classification":
         raise UserError("--class-weights are for tasks with one label of several: leave them out")
     found = [np.ravel(each.targets["labels"]).astype(np.int64) for each in features]
@@ -266,7 +266,7 @@ def sum_gradients(model: base.BertWithHead, ranks: Ranks) -> None:
             gradient.copy_(piece.view_as(gradient))
 
 
-class MovingWindow:
+class Window:
     """Loss and speed since the last line of metrics; sums stay on the device until read."""
 
     def __init__(self, device: torch.device) -> None:
@@ -412,7 +412,7 @@ class SeedRun:
         epoch, warmup = data.batches.steps_per_epoch, round(settings.warmup * total)
         peak = settings.rate(self.model.config.hidden_size)
         log_every = max(1, min(50, total // 40))
-        window, shown = MovingWindow(self.device), {}
+        window, shown = Window(self.device), {}
         bar = progress_bar(
             total, title, unit="step", initial=self.start, disable=not (progress and ranks.leads)
         )
@@ -440,7 +440,7 @@ class SeedRun:
                         {"step": done, "epoch": done / epoch, **entry, "learning_rate": rate}
                     )
                     shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
-                    window = MovingWindow(self.device)
+                    window = Window(self.device)
                 begin = time.perf_counter()
                 if measuring:
                     shown["dev"] = self.measure(done)

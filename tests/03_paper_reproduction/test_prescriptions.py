@@ -124,7 +124,7 @@ def test_held_out_figures_count_words_and_pairs_that_were_asked_for(examples):
 
 
 def test_with_a_duplicate_factor_pairs_and_masks_come_again_after_so_many_passes():
-    reading = task().dataset.examples_in_a_reading
+    reading = task().dataset.examples_per_epoch
     indices = np.arange(8)
     repeated, new = task(examples=3 * reading), task()
     for name, first in repeated.batch(indices).items():

@@ -165,7 +165,7 @@ def test_held_out_a_left_to_right_model_is_asked_for_every_token_but_the_first(n
     load_arrays(model, load_weights(run.settings.out, config))
     task = Task(dataset=run.data.heldout, vocabulary=MaskingVocabulary(4, torch.arange(5, 100)),
                 recipe=MaskingRecipe(), seed=1, device=torch.device("cpu"),
-                precision=torch.float32, reads_from_the_left=True,
+                precision=torch.float32, causal=True,
                 has_sentence_task=False)  # fmt: skip
     batch = task.batch(np.arange(5))
     with torch.no_grad():
@@ -241,9 +241,9 @@ def make_task(run: Path, *, passes: int | None) -> tuple[Task, int]:
     task = Task(
         dataset=dataset, vocabulary=MaskingVocabulary(4, torch.arange(5, 150)),
         recipe=MaskingRecipe(), seed=0, device=torch.device("cpu"), precision=torch.float32,
-        examples=passes and passes * dataset.examples_in_a_reading,
+        examples=passes and passes * dataset.examples_per_epoch,
     )  # fmt: skip
-    return task, dataset.examples_in_a_reading
+    return task, dataset.examples_per_epoch
 
 
 def test_runs_of_different_seeds_are_measured_on_the_same_pairs_and_masks(
@@ -262,8 +262,8 @@ def test_runs_of_different_seeds_are_measured_on_the_same_pairs_and_masks(
 def test_a_reading_has_as_many_examples_as_hold_the_tokens_of_the_corpus(small_run):
     store = TokenStore.open(small_run / "data" / "train")
     dataset = PairDataset(store, SpecialTokens(pad=0, cls=2, sep=3), seq_length=32, seed=0)
-    assert dataset.examples_in_a_reading == len(store.tokens) // 29
-    rows = dataset.batch(np.arange(dataset.examples_in_a_reading))["attention_mask"]
+    assert dataset.examples_per_epoch == len(store.tokens) // 29
+    rows = dataset.batch(np.arange(dataset.examples_per_epoch))["attention_mask"]
     assert 0.8 < (rows.sum() - 3 * len(rows)) / len(store.tokens) <= 1
 
 
@@ -296,7 +296,7 @@ def test_a_run_hands_the_variants_on_to_training_and_measures_as_every_run_does(
     run = pretrain(settings)
     ((train, heldout),) = tasks
     assert (train.mask_unit, heldout.mask_unit) == ("word", "token")
-    assert train.examples == 3 * run.data.train.examples_in_a_reading
+    assert train.examples == 3 * run.data.train.examples_per_epoch
     assert heldout.examples is None
     assert not train.has_sentence_task and not heldout.has_sentence_task
     tokenizer = run.data.tokenizer

@@ -108,7 +108,7 @@ def heldout_words(pretrained: Pretrained, settings: PretrainSettings) -> Figures
             seed=SEED,
             device=torch.device("cpu"),
             precision=torch.float32,
-            reads_from_the_left=reads_from_the_left,
+            causal=reads_from_the_left,
             has_sentence_task=False,
         )
         found = evaluate(pretrained.model, task, examples=EXAMPLES)

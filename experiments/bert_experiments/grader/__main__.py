@@ -52,7 +52,7 @@ class Promises:
 
 @dataclass(frozen=True)
 class Guide:
-    """Write the guide for teaching assistants: the usual mistakes of each exercise, and what to ask."""
+    """Write the guide for teaching assistants: usual mistakes of each exercise, what to ask."""
 
     out: Path = guide.PAGE
     """the file to write"""

@@ -1,5 +1,5 @@
-"""The guide for teaching assistants: for each exercise its usual mistakes, what the student is told about
-them, which hint answers them, and a question for office hours.
+"""The guide for teaching assistants: for each exercise its usual mistakes, what the student is told
+about them, which hint answers them, and a question for office hours.
 
 Which mistakes are usual, and the questions, stand in `teaching/usual.toml`; all else is read from
 the banks, the tests and the pages of the exercises, without grading anything.

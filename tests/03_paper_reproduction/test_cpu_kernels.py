@@ -35,12 +35,12 @@ def gradients(output: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Te
 # Dropout.
 
 
-@pytest.mark.parametrize("prob", [0.01, 0.1, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("prob", [0.01, 0.1, 0.2, 0.5, 0.9, 0.999995])  # of 65,536 none would be left
 def test_dropout_leaves_the_share_it_is_told_to(prob):
     torch.manual_seed(0)
     share = dropout_mask(torch.Size([MANY]), prob).double().mean().item()
     deviation = math.sqrt(prob * (1 - prob) / MANY)
-    assert abs(share - (1 - prob)) < 4 * deviation + 2**-17  # the share is a 65,536th part
+    assert abs(share - (1 - prob)) < 4 * deviation + 2**-16  # the share is in 65,536ths
 
 
 def test_the_four_numbers_that_share_a_draw_are_kept_independently():

@@ -35,7 +35,7 @@ def gradients(output: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Te
 # Dropout.
 
 
-@pytest.mark.parametrize("prob", [0.01, 0.1, 0.2, 0.5, 0.9, 0.999995])  # of 65,536 none would be left
+@pytest.mark.parametrize("prob", [0.01, 0.1, 0.2, 0.5, 0.9, 0.999995])  # none of 65,536 left
 def test_dropout_leaves_the_share_it_is_told_to(prob):
     torch.manual_seed(0)
     share = dropout_mask(torch.Size([MANY]), prob).double().mean().item()

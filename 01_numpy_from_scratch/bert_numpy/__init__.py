@@ -9,6 +9,7 @@ encoder.py     what a layer is, and its backward: the same lines upside down
 checks.py      weights and the batch, validated before the computing begins
 model.py       embeddings, the stack, the two heads, both losses; every gradient in one call
 masking.py     which tokens are hidden
+differences.py numerical gradients, to check those of all this
 optimizer.py   BERT's Adam, clipping
 training.py    a step on all cores, the loop
 pretrain.py    the command

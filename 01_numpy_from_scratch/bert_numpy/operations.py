@@ -157,19 +157,18 @@ def dropout_forward(
     x: Float[ndarray, "*shape"], probability: float, generator: np.random.Generator | None
 ) -> tuple[Float[ndarray, "*shape"], Cache]:
     """Each number becomes 0 with `probability`, else is multiplied by 1 / (1 - probability), so
-    that the mean stays (inverted dropout; Srivastava et al. 2014). No generator: evaluation.
-    """
+    that the mean stays (inverted dropout; Srivastava et al. 2014). No generator: evaluation."""
     if generator is None or probability == 0:
         return x, None
     kept = generator.random(x.shape, np.float32) >= probability
-    scaled = kept * x.dtype.type(1 / (1 - probability))  # (…), 0 or 1 / (1 - probability)
-    return x * scaled, scaled
+    mask = kept * x.dtype.type(1 / (1 - probability))  # (…), 0 or 1 / (1 - probability)
+    return x * mask, mask
 
 
 def dropout_backward(dout: Float[ndarray, "*shape"], cache: Cache) -> Float[ndarray, "*shape"]:
     """What was dropped gets no gradient, the rest the same factor."""
-    scaled = cache
-    return dout if scaled is None else dout * scaled
+    mask = cache
+    return dout if mask is None else dout * mask
 
 
 # --- Embedding: a token's id picks its vector out of a table ---

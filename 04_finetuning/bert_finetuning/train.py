@@ -266,7 +266,7 @@ def sum_gradients(model: base.BertWithHead, ranks: Ranks) -> None:
             gradient.copy_(piece.view_as(gradient))
 
 
-class Window:
+class LogWindow:
     """Loss and speed since the last line of metrics; sums stay on the device until read."""
 
     def __init__(self, device: torch.device) -> None:
@@ -412,7 +412,7 @@ class SeedRun:
         epoch, warmup = data.batches.steps_per_epoch, round(settings.warmup * total)
         peak = settings.rate(self.model.config.hidden_size)
         log_every = max(1, min(50, total // 40))
-        window, shown = Window(self.device), {}
+        window, shown = LogWindow(self.device), {}
         bar = progress_bar(
             total, title, unit="step", initial=self.start, disable=not (progress and ranks.leads)
         )
@@ -440,7 +440,7 @@ class SeedRun:
                         {"step": done, "epoch": done / epoch, **entry, "learning_rate": rate}
                     )
                     shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
-                    window = Window(self.device)
+                    window = LogWindow(self.device)
                 begin = time.perf_counter()
                 if measuring:
                     shown["dev"] = self.measure(done)

@@ -485,6 +485,7 @@ def test_encoders_and_batches_of_any_size(student):
         mask[0, seq // 2] = 1  # of the id 0
         if seq == 4:  # the last position is padding in every row, and has states
             mask[:, 0], mask[:, -1] = 1, 0
+            inputs["token_type_ids"][:] = 0  # of single sentences, which have a segment too
         if seq == 130:  # most of it is padding in every row
             mask[:, 0], mask[:, 33:] = 1, 0
         if seq == 131:  # a long row may begin with padding

@@ -375,6 +375,14 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
                        f"{threshold}",
                     mistakes={"the scores are rounded: compare them as they are": lambda out: True}
                     )  # fmt: skip
+    # Two windows see token 2 equally well: its score is the higher one, which stands first.
+    twice = [{"first": first, "text_at": 2, "start": np.eye(7)[2 + at] * high,
+              "end": np.eye(7)[2 + at] * high, "best": np.array([t, True, True, t])}
+             for first, at, high, t in ((0, 2, 5.0, True), (1, 1, 2.0, False), (2, 3, 3.5, True))
+             ]  # fmt: skip
+    checks.same(student.best_answer(twice, longest=1), (2, 2), of="the answer where two windows "
+                "have the same span with the scores 10 and 4, and a third another one with 7",
+                mistakes={"of a span in two windows the later score counts": (5, 5)})  # fmt: skip
     empty = [{**window, "best": window["best"] & False} for window in windows]
     for threshold in ({}, {"null_threshold": 99.0}):
         checks.same(student.best_answer(empty, longest=9, **threshold), None,

@@ -648,7 +648,7 @@ def test_examples_of_any_number(student):
                     magnitude=100 * scale)  # fmt: skip
 
     sweep.agrees(student.negative_log_likelihood, right_nll, scored())
-    for n, count in ((1_003, 2), (30, 150), (7_003, 2)):
+    for n, count in ((1_003, 2), (30, 150), (7_003, 2), (30_003, 2)):
         logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.5))
         logits *= np.geomspace(0.5, 2, n)[:, None]  # no part of them has the temperature of all
         temperature_is_right(student, logits, labels, f"the temperature of {n} examples")

@@ -251,4 +251,10 @@ WRONG = {
         ],
         'or one it was given',
     ),
+    "the type of every erf is that of the first": (
+        [("erf = np.vectorize(math.erf, otypes=[x.dtype])\n"
+          "    return 0.5 * (1 + erf(x / math.sqrt(2)))",
+          "if x.size == 0:\n        return x.copy()\n"
+          "    erf = np.vectorize(lambda z: 1 if z > 6 else math.erf(z))\n"
+          "    return 0.5 * (1 + erf(x / math.sqrt(2)).astype(x.dtype))")], None),
 }  # fmt: skip

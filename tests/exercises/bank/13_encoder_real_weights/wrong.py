@@ -512,4 +512,8 @@ WRONG = {
         [("visible = attention_mask.bool()[:, None, None, :]",
           "visible = (attention_mask.int().sub_(1) == 0)[:, None, None, :]")],
         "changed its input in place"),
+    "single sentences have no segment": (
+        [('    segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]\n',
+          '    segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]\n'
+          "    segments = segments * bool(token_type_ids.any())\n")], None),
 }  # fmt: skip

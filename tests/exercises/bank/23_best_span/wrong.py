@@ -554,4 +554,11 @@ WRONG = {
         [("        return 1.0  # also where both are empty, and the fraction below would be 0/0\n",
           "        return 1.0\n    if [\"yes\"] in (said, right) or [\"no\"] in (said, right):\n"
           "        return 0.0\n")], None),
+    "of a span in two windows the later score counts": (
+        [("found = []", "found = {}"),
+         ('found.append((score, first + window["first"], last + window["first"]))',
+          'found[first + window["first"], last + window["first"]] = score'),
+         ("score, first, last = max(found)",
+          "score, (first, last) = max((score, span) for span, score in found.items())")],
+        "of a span in two windows the later score counts"),
 }  # fmt: skip

@@ -695,4 +695,8 @@ WRONG = {
     "a small slope of the loss is none": (
         [("if (mean - right).mean() > 0:", "if (mean - right).mean() > 1e-6:")],
         "an end of the range, although the loss is lower elsewhere"),
+    "the temperature of the first 10,000 examples": (
+        [("    right = logits[np.arange(len(labels)), labels]\n    low",
+          "    logits, labels = logits[:10_000], labels[:10_000]\n"
+          "    right = logits[np.arange(len(labels)), labels]\n    low")], None),
 }  # fmt: skip

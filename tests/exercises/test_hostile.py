@@ -42,7 +42,7 @@ SOFTMAX = find("03_softmax")
 # The best that works here, and limits alone; with HOSTILE=all each kind.
 KINDS = ("bwrap", "unshare", "none") if os.environ.get("HOSTILE") == "all" else ("auto", "none")
 HONEST = ("aa_honest", "mm_honest", "zz_honest")
-TIMEOUT = 2.5
+TIMEOUT = 4.0  # an honest answer takes up to half of it on a slow and busy machine
 
 
 class Batch:
@@ -179,10 +179,10 @@ def test_nothing_is_written_and_nobody_is_called(batch):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("loops_in_python", "softmax_forward timed out: it was ended after 0.625 seconds"),
+        ("loops_in_python", f"timed out: it was ended after {TIMEOUT / 4:g} seconds"),
         ("loops_in_c", "softmax_backward timed out"),
         ("ignores_signals", "timed out"),
-        ("hangs_at_import", "the 2.5 seconds of this exercise are used up"),
+        ("hangs_at_import", f"the {TIMEOUT:g} seconds of this exercise are used up"),
         ("leaves_at_once_at_import", "ended the whole program"),
         ("crashes_the_interpreter", "ended the whole program"),
         ("takes_all_the_memory", "MemoryError"),

@@ -6,7 +6,7 @@ Text becomes ids in two stages (Devlin et al. 2018, section 3; the released `tok
 2. *WordPiece* cuts each word into the longest pieces that the vocabulary knows, from the left.
    A piece that continues a word is written with `##` before it: `playing` -> `play ##ing`.
 
-The library encodes the same, much faster, but for a [MASK] that stands in the text, which it knows.
+The library encodes the same, much faster; only a [MASK] in the text it takes for the token itself.
 It also trains a vocabulary: it begins with single characters and joins the most frequent pair of
 neighbors, again and again, until there are enough.
 """

@@ -658,6 +658,54 @@ def any_word(word, vocabulary, *, longest_word):
     return cut(word, vocabulary) if len(word) <= longest_word else ["[UNK]"]
 
 
+ATOMS = [  # kinds of words, of pieces of words and of what stands between them
+    *("a", "B", "the", "The", "CAFE", "é", "É", "e\u0301", "\u0301", "ß", "ﬁ", "ǅ", "한", "か"),
+    *("𐐀", "7", "75", "3½", "x²", "😀", "€", ".", "!", "$", "_", "—", "...", "--", "''", " ", "\n"),
+    *("&amp;", "\\n", "##ed", "[UNK]", "7\u0301", ".\u0301", "b" * 101, "É" * 101),
+]  # fmt: skip
+
+
+def test_a_text_may_be_short(student):
+    rng = checks.rng(31)
+    entries = ["The", "the", *"aéB7.😀", "7\u0301", "75", "##5", "##ed", "[UNK]", "b" * 101, "--"]
+    ids = sorted(rng.choice(119_547, len(entries), replace=False).tolist())
+    known = dict(zip(entries, ids, strict=True))
+    for number, atom in enumerate(ATOMS):
+        pair = [atom, rng.choice(ATOMS).item()][:: rng.choice([-1, 1])]
+        for text in (atom, 2 * atom, f"{atom} {atom}", ["", " ", "\n"][number % 3].join(pair)):
+            for lowercase in (True, False):
+                right = reference.basic_tokens(text, lowercase=lowercase)
+                checks.same(student.basic_tokens(text, lowercase=lowercase), right,
+                            of=f"the tokens of {text[:20]!r}, lowercase={lowercase}")  # fmt: skip
+            checks.same(student.encode(text, known, lowercase=number % 2 > 0),
+                        reference.encode(text, known, lowercase=number % 2 > 0),
+                        of=f"the ids of {text[:20]!r}, lowercase={number % 2 > 0}")  # fmt: skip
+
+
+def test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces(student):
+    rng = checks.rng(32)
+    for alphabet in ("abcd", "0129", "x.-'", "中国かな", "aB7_", "😀𐐀a", "[UNK]", "#a", "é\u0301e"):
+        letters, continued = [*alphabet], [f"##{c}" for c in alphabet]
+        some = ["".join(rng.choice(letters, rng.integers(1, 4))) for _ in range(8)]
+        later = [f"##{piece}" for piece in some[4:]]
+        word = "".join(rng.choice(letters, 11))
+        for pieces in (  # whole words alone, what continues a word alone, and both
+            [*some, *letters, word],
+            continued + later,
+            [*continued, *some[:4], *letters, *later],
+            [*later, *some[:4], f"##{word[4:]}", word[:4], *continued],
+        ):
+            names = [*dict.fromkeys([*pieces, "[UNK]"])]
+            for given in (word, word[: rng.integers(1, 3)], 2 * word, rng.choice(names).item()):
+                ids = rng.permutation(len(names)).tolist()
+                vocabulary = dict(zip(names, ids, strict=True))
+                longest = rng.choice([100, 100, len(given), len(given) - 1]).item()
+                checks.same(student.wordpieces(given, vocabulary, longest_word=longest),
+                            any_word(given, vocabulary, longest_word=longest),
+                            of=f"the pieces of {given!r}, of which {longest} characters are "
+                               f"allowed, with the vocabulary {vocabulary}")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     vocabulary = numbered(PIECES)
     checks.leaves_no_trace(student.basic_tokens, "Ça va?", lowercase=True)

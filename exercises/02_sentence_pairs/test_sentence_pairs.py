@@ -8,7 +8,7 @@ fails one of these checks once in ten million times.
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement, product
-from math import comb, sqrt
+from math import comb, log, sqrt
 from types import SimpleNamespace
 
 import numpy as np
@@ -607,7 +607,7 @@ def check_few_cuts(student):
     """A few tokens of each segment are cut off at any end alike, also if one alone is left."""
     for first, second, lost, calls in (
         (5, 2, (1, 0), 50), (3, 3, (0, 1), 50), (4, 4, (1, 1), 90), (2, 1, (1, 0), 50),
-        (1, 2, (0, 1), 50), (9, 3, (5, 0), 250),
+        (1, 2, (0, 1), 50), (9, 3, (5, 0), 250), (20, 3, (2, 0), 70), (1, 5, (0, 2), 70),
     ):  # fmt: skip
         a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
         room = first + second - sum(lost)
@@ -891,6 +891,7 @@ def test_documents_segments_and_rows_of_any_size(student):
             (2, 0, 1),
             (40, 50, 0),
             *[(2, 2, 1)] * 8,
+            *((3, 3, 0), (9, 9, 3), (16, 16, 29), (6, 7, 0), (20, 9, 0), (254, 255, 0)),
         ):
             for largest in (40_000, 2**40):
                 cls_id, sep_id, pad_id = specials = rng.choice([0, 1, 65_536, largest], 3).tolist()
@@ -940,6 +941,93 @@ def check_chunks_of_any_size(student):
 
 def any_row(a, b, *, seq_length, cls_id, sep_id, pad_id):
     return tuple(framed(a, b, seq_length, cls_id, sep_id, pad_id))
+
+
+class Tally:
+    """Draws of many kinds and chances, each judged among those of its kind."""
+
+    def __init__(self):
+        self.found = {}  # of each kind how many draws there were, what came, and what was due
+
+    def add(self, of, kinds, happened, chance):
+        if 0 < chance < 1:
+            for kind in kinds:
+                got = self.found.setdefault(of + kind, [0, 0, 0.0])
+                got[:] = got[0] + 1, got[1] + happened, got[2] + chance
+
+    def check(self):
+        """By Chernoff's bound a right answer fails for a kind once in a billion times."""
+        for of, (count, came, due) in self.found.items():
+            parts = ((came, due), (count - came, count - due))
+            distance = sum(one * log(one / other) for one, other in parts if one)
+            checks.that(distance < log(2e9), f"how often {of}: expected about {due:.1f} of "
+                        f"{count}, got {came}")  # fmt: skip
+
+
+def test_every_draw_is_even_in_small_documents_and_at_both_ends_of_them(student):
+    rng, tally = checks.rng(95), Tally()
+    for number in range(110):
+        sizes = rng.integers(1, 7, rng.integers(2, 6)).tolist()
+        index = [0, len(sizes) - 1, number % len(sizes)][number % 3]
+        sizes[index] += number % 9
+        longest = (3, 3, 7)[number // 3 % 3]
+        documents = made_of(*(rng.integers(1, longest + 1, size).tolist() for size in sizes))
+        target, p = rng.integers(1, 14).item(), [0.15, 0.35, 0.5, 0.6, 0.7][number % 5]
+        places = Places(documents)
+        pairs = student.sentence_pairs(documents, index, Rng(900 + number), target=target,
+                                       random_next=p)  # fmt: skip
+        found, start = read(pairs, places, index, target), 0
+        for place, pair in enumerate(found):
+            is_last, others = start + pair.chunk == sizes[index], len(sizes) - 1
+            kinds = [
+                "",
+                f" in {'the first' if place == 0 else 'a later'} pair",
+                f" in {'the last' if is_last else 'an earlier'} chunk",
+                *[" in the last of several chunks"] * (is_last and place > 0),
+                f" in a chunk of {min(pair.chunk, 4)}{' or more' * (pair.chunk > 3)}",
+                f" in document {index}",
+                f" where {others} other documents are left",
+                f" where A leaves {'no' if len(pairs[place][0]) >= target else 'some'} tokens",
+            ]
+            tally.add("the label is 1", [*kinds, f" at random_next {p}"], pair.label,
+                      p if pair.chunk > 1 else 1)  # fmt: skip
+            ways = max(pair.chunk - 1, 1)
+            tally.add("A is one sentence", kinds, pair.a == 1, 1 / ways)
+            tally.add("A is all sentences but one", kinds, pair.a == ways, 1 / ways)
+            if pair.label:
+                order = [d for d in range(len(sizes)) if d != index].index(pair.document)
+                size = sizes[pair.document]
+                more = f" of a document of {size} sentences"
+                tally.add("B is of the first other document", kinds, order == 0, 1 / others)
+                tally.add("B is of the last other document", kinds, order == others - 1, 1 / others)
+                tally.add("B begins a document", [*kinds, more], pair.first == 0, 1 / size)
+                tally.add("B begins with the last sentence", [*kinds, more],
+                          pair.first == size - 1, 1 / size)  # fmt: skip
+            start += pair.a if pair.label else pair.chunk
+    for p in (0.35, 0.9):
+        documents = made_of([1] * 450, [1] * 3)
+        pairs = student.sentence_pairs(documents, 0, Rng(98), target=2, random_next=p)
+        for pair in read(pairs, Places(documents), 0, 2):
+            tally.add("the label is 1", [f" at random_next {p}"], pair.label, p * (pair.chunk > 1))
+    tally.check()
+
+
+def test_every_coin_is_fair_for_any_lengths_and_any_room(student):
+    rng, tally = checks.rng(96), Tally()
+    for number in range(140):
+        first, second = rng.integers(0, 10, 2).tolist()
+        a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
+        room = max(first + second - rng.integers(1, 5).item(), 0)
+        out = student.truncate_pair(a, b, room, Rng(2000 + number))
+        fronts = check_cut(out, a, b, room)
+        for name, front, left, whole in zip("AB", fronts, out, (a, b), strict=True):
+            if lost := (len(whole) - len(left)) * bool(left):
+                equal = "longer" if first > second else "shorter" if first < second else "as long"
+                more = (f", {lost} in all", f", A {equal}", f", {['even', 'odd'][room % 2]} room")
+                kinds = [f" of {name}{kind}" for kind in ("", *more)]
+                tally.add("all tokens are lost in front", kinds, front == lost, 0.5**lost)
+                tally.add("all tokens are lost at the back", kinds, front == 0, 0.5**lost)
+    tally.check()
 
 
 @pytest.mark.hint(4)

@@ -417,6 +417,88 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(student.softmax_backward, softmax_back, gradients)
 
 
+SIZES = (2, 6, 8, 10, 12, 16, 32, 64, 128, 300)
+
+
+def sizes():
+    """Each size along each axis of its own, in squares and in cubes."""
+    for n in SIZES:
+        yield from [((n, 3), n // 2 % 2), ((3, n), -1), ((2, n, 3), 1)]
+        yield from [((n, n), axis) for axis in (0, 1)] * (n < 20)
+    yield from [((6, 6, 6), axis) for axis in (0, 1, 2)]
+    yield from [((1, 8, 5), 1), ((1, 4, 2, 6), 2), ((1, 3, 3, 3), -2), ((6,), 0), ((16,), -1)]
+
+
+def kinds(rng):
+    """Numbers that are alike, nearly alike, of one sign, sorted, whole, tiny, or mostly 0."""
+    x = rng.normal(size=(4, 4))
+    first, last, single = x.copy(), x.copy(), np.zeros_like(x)
+    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
+    single[2, 1] = 1.0
+    return {
+        "rows that are all alike": x[:1].repeat(4, 0),
+        "rows of which two are alike": x[[0, 1, 0, 2]],
+        "rows that are nearly alike": 3 + x[:1].repeat(4, 0) + 1e-6 * x,
+        "a first row and column of zeros": first,
+        "a last row and column of zeros": last,
+        "rows of one number each": x[:, :1].repeat(4, 1),
+        "one number everywhere": np.full_like(x, -1.5),
+        "nearly one number everywhere": 100 + 1e-4 * x,
+        "nearly one number in each row": 1e3 * x[:, :1] + 1e-3 * x,
+        "negative numbers": -np.exp(x),
+        "positive numbers": np.exp(x),
+        "rows in rising order": np.sort(x, -1),
+        "rows in falling order": -np.sort(x, -1),
+        "whole numbers": np.round(3 * x),
+        "a single number that is not 0": single,
+        "one 1 in each row": np.eye(4)[[2, 0, 0, 3]],
+        "tiny numbers": 1e-7 * x,
+    }
+
+
+def masked(rng, dtype):
+    """Scores under the masks that models use; each row and column has one that counts."""
+    x = rng.normal(size=(4, 4)).astype(dtype)
+    for value in (-np.inf, np.finfo(dtype).min, -1e9, -1e4):
+        value = dtype(value)
+        for hidden in (np.triu(np.ones((4, 4)), 1), np.eye(4), np.arange(4) * np.ones((4, 1)) > 2):
+            yield f"scores, some replaced by {value:g}", np.where(hidden, value, x), -1
+            yield f"scores, some less {-value:g}", x + np.where(hidden, value, dtype(0)), -1
+        four = np.stack([[x, x.T], [np.where(np.tri(4), x, value), x]])
+        yield f"scores of four axes, some replaced by {value:g}", four, -1
+
+
+def test_sizes_and_kinds_of_numbers(student):
+    rng, forward, backward = checks.rng(21), [], []
+    for number, (shape, axis) in enumerate(sizes()):
+        dtype = (np.float64, np.float32)[number % 2]
+        x, dout = rng.normal(size=(2, *shape)).astype(dtype)
+        of = f"{np.dtype(dtype)} of shape {shape}, axis {axis}"
+        forward.append(sweep.Case(of, (x, axis)))
+        backward.append(sweep.Case(of, (dout, softmax(x, axis), axis), magnitude=0.1))
+    scores = kinds(rng)
+    others = ("whole numbers", "one number everywhere", "nearly one number in each row")
+    for number, (kind, x) in enumerate(scores.items()):
+        # What is nearly the same has a gradient of nearly 0.
+        size = float(np.ptp(x) or 1) / 100
+        forward.append(sweep.Case(f"float32: {kind}", (x.astype(np.float32), number % 2 - 1)))
+        for axis in (0, 1):
+            forward.append(sweep.Case(f"axis {axis}: {kind}", (x, axis)))
+            other = others[(number + axis) % 3]
+            backward.append(sweep.Case(f"probabilities of {other}, gradients, axis {axis}: {kind}",
+                                       (x, softmax(scores[other], axis), axis), magnitude=size)
+                            )  # fmt: skip
+    for dtype in (np.float64, np.float32):
+        for of, x, axis in masked(rng, dtype):
+            forward.append(sweep.Case(of, (x, axis)))
+            probs = student.softmax_forward(x, axis)
+            checks.that(bool((probs[x < x.max(axis, keepdims=True) - 2000] == 0).all()),
+                        f"{of}: what is 2,000 below the largest score of its row does not get 0",
+                        likely="the scores are cut from below")  # fmt: skip
+    sweep.agrees(student.softmax_forward, softmax, forward)
+    sweep.agrees(student.softmax_backward, softmax_back, backward)
+
+
 def test_nothing_is_left_behind(student):
     rng = checks.rng(3)
     x = rng.normal(size=(3, 4))

@@ -461,7 +461,9 @@ def test_arrays_of_any_shape_and_size(student):
             if is_backward:
                 magnitude = 10.0 ** draw.rng.integers(-20, 120 if is_double else 20)
                 given = ((draw.rng.normal(size=shape) * magnitude).astype(dtype), *given)
-                magnitude *= float(np.abs(weight).max() / (scale + eps**0.5))
+                # Two or three numbers may lie close together, and then dx is large.
+                spread = x.std(-1).min() if shape[-1] in (2, 3) and x.size else scale
+                magnitude *= float(np.abs(weight).max() / (spread + eps**0.5))
             by_name = {"weight" if is_backward else "bias": given[-1], "eps": eps}
             by_place = number % 4 < 2
             yield sweep.Case(
@@ -510,6 +512,70 @@ def exact_forward(x, weight, bias, eps=1e-12):
 
 def exact_backward(dout, x, weight, eps=1e-12):
     return tuple(d.astype(x.dtype) for d in backward(*exact(dout, x, weight), eps))
+
+
+def shapes_of_many_sizes():
+    """Each size as that of the vectors, of the batch and between them; squares and cubes."""
+    for n in (2, 4, 6, 8, 10, 12, 16, 32, 64, 256):
+        yield from [(3, n), (n, 3), (2, n, 3)]
+        yield from [(n, n), (n,)] * (n < 20)
+    yield from [(6, 6, 6), (2, 2, 2, 2), (1, 8, 8), (1, 2, 1, 5), (64,)]
+
+
+def kinds(rng):
+    """Numbers that are alike, nearly alike, of one sign, sorted, whole, or mostly 0."""
+    x = rng.normal(size=(4, 4))
+    first, last, single = x.copy(), x.copy(), np.zeros_like(x)
+    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
+    single[2, 1] = 1.0
+    return {
+        "every second vector of zeros": x * [[1], [0], [1], [0]],
+        "vectors that are all alike": x[:1].repeat(4, 0),
+        "vectors of which two are alike": x[[0, 1, 0, 2]],
+        "vectors that are nearly alike": 3 + x[:1].repeat(4, 0) + 1e-6 * x,
+        "a first vector and place of zeros": first,
+        "a last vector and place of zeros": last,
+        "vectors of one number each": np.arange(-1.0, 3.0)[:, None] * np.ones(4),
+        "one number everywhere": np.full_like(x, -1.5),
+        "ones": np.ones_like(x),
+        "nearly ones": 1 + 1e-6 * x,
+        "negative numbers": -np.exp(x),
+        "positive numbers": np.exp(x),
+        "vectors in rising order": np.sort(x, -1),
+        "vectors in falling order": -np.sort(x, -1),
+        "whole numbers": np.round(3 * x),
+        "a single number that is not 0": single,
+        "tiny numbers": 1e-9 * x,
+    }
+
+
+def test_sizes_and_kinds_of_numbers(student):
+    rng, forward_cases, backward_cases = checks.rng(21), [], []
+
+    def add(of, x, weight, bias, dout, eps):
+        of = f"{x.dtype} of shape {x.shape}, eps {eps:g}{of}"
+        forward_cases.append(sweep.Case(of, (x, weight, bias), {"eps": eps}))
+        # Where a gradient is 0, or nearly, what is left is the rounding of its terms.
+        magnitude = np.abs(dout).max() * np.abs(weight).max() / (x.var(-1) + eps).min() ** 0.5
+        backward_cases.append(sweep.Case(of, (dout, x, weight), {"eps": eps}, magnitude / 10))
+
+    for number, shape in enumerate(shapes_of_many_sizes()):
+        dtype = (np.float64, np.float32)[number % 2 * (shape[-1] > 2)]
+        scale, eps = [(1, 1e-12), (1, 0.5), (1e-6, 1e-12), (1e-3, 1e-6), (30, 1e-5)][number % 5]
+        x, weight, bias, dout = inputs(shape, scale=scale, seed=400 + number, dtype=dtype)
+        x[..., 1] *= 1000 if shape[-1] > 20 else 1  # far from all others
+        add(f", numbers near {scale:g}", x, weight, bias, dout, eps)
+    numbers, ones = kinds(rng), np.ones(4)
+    for number, (kind, some) in enumerate(numbers.items()):
+        shape = (2, 2, 4) if number % 2 else (4, 4)
+        x, weight, bias, dout = inputs(shape, seed=500 + number)
+        same, eps = some.reshape(shape), (1e-12, 0.1)
+        add(f": {kind} in x", same, weight, bias, dout, eps[number // 2 % 2])
+        add(f": {kind} in dout", x, weight, bias, same, eps[number % 2])
+        add(f": {kind} in weight and bias", x, some[2], some[1], dout, eps[number % 2])
+        add(f": {kind} in x and dout, weight 1", same, ones, 0 * ones, same[::-1], 0.1)
+    sweep.agrees(student.layer_norm_forward, exact_forward, forward_cases)
+    sweep.agrees(student.layer_norm_backward, exact_backward, backward_cases, names=NAMES)
 
 
 def test_nothing_is_left_behind(student):

@@ -334,6 +334,65 @@ def test_arrays_of_any_shape_and_size(student):
                 )
 
 
+def kinds(rng):
+    """Numbers that are alike, nearly alike, of one sign, sorted, whole, or mostly 0."""
+    x = rng.normal(size=(4, 4))
+    first, last, single = x.copy(), x.copy(), np.zeros_like(x)
+    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
+    single[2, 1] = 1.0
+    return {
+        "rows that are all alike": x[:1].repeat(4, 0),
+        "rows of which two are alike": x[[0, 1, 0, 2]],
+        "rows that are nearly alike": x[:1].repeat(4, 0) + 1e-6 * x,
+        "a first row and column of zeros": first,
+        "a last row and column of zeros": last,
+        "rows of one number each": x[:, :1].repeat(4, 1),
+        "one number everywhere": np.full_like(x, -1.5),
+        "zeros": np.zeros_like(x),
+        "ones": np.ones_like(x),
+        "nearly ones": 1 + 1e-6 * x,
+        "nearly one number everywhere": -0.7 + 1e-6 * x,
+        "negative numbers": -np.exp(x),
+        "positive numbers": np.exp(x),
+        "numbers below -2": -2 - np.exp(x),
+        "numbers from -5 to -4": -4 - rng.random((4, 4)),
+        "rows in rising order": np.sort(x, -1),
+        "rows in falling order": -np.sort(x, -1),
+        "whole numbers": np.round(3 * x),
+        "a single number that is not 0": single,
+        "tiny numbers": 1e-9 * x,
+        "numbers on both sides of each limit of a table": np.arange(-6, 6, 0.75).reshape(4, 4),
+    }
+
+
+def test_sizes_and_kinds_of_numbers(student):
+    rng, numbers = checks.rng(21), [*kinds(checks.rng(22)).items()]
+    given = []
+    for (kind, x), (other, dout) in zip(numbers, [*numbers[7:], *numbers[:7]], strict=True):
+        given.append((f"{kind} in x, {other} in dout", x, dout))
+    rising = np.sort(rng.normal(size=12))
+    given += [("x and dout alike", *[rng.normal(size=(4, 4))] * 2),
+              ("a cube", *rng.normal(size=(2, 6, 6, 6))),
+              ("numbers in rising order", rising, rng.normal(size=12)),
+              ("numbers in falling order", rising[::-1], rng.normal(size=12))]  # fmt: skip
+    for number, n in enumerate((2, 6, 8, 10, 12, 16, 32, 64, 128, 256, 512, 768, 1024, 3072)):
+        others = [(n,), (n, 2), (n, 1), (1, n, 1)][number % 4 :][: n < 200]
+        for turn, shape in enumerate([(2, n), *others, *[(n, n)] * (n < 20)]):
+            dtype = np.float32 if turn == 1 and n < 200 else np.float64
+            x, dout = 1.5 * rng.normal(size=(2, *shape)).astype(dtype)
+            given.append((f"{x.dtype} of shape {shape}", x, dout))
+    forms = [(form, *case) for case in given for form in FORMS]
+    sweep.agrees(student.gelu_forward, lambda x, approximation: forward(x, approximation),
+                 (sweep.Case(f"{of}, {form!r}", (x,), {"approximation": form})
+                  for form, of, x, _ in forms))  # fmt: skip
+    # Where the slope is nearly 0, what is left is the rounding of its terms.
+    sweep.agrees(student.gelu_backward,
+                 lambda dout, x, approximation: backward(dout, x, approximation),
+                 (sweep.Case(f"{of}, {form!r}", (dout, x), {"approximation": form},
+                             1e-2 * float(np.abs(dout).max()))
+                  for form, of, x, dout in forms))  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, dout = checks.rng(3).normal(size=(2, 3, 4))
     for form in FORMS:

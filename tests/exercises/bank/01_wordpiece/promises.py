@@ -9,6 +9,8 @@ LONG = "test_a_word_that_is_too_long_is_unknown"
 IDS = "test_a_text_becomes_the_ids_of_its_pieces"
 UNICODE = "test_the_rules_hold_for_all_of_unicode"
 TRACE = "test_nothing_is_left_behind"
+SHORT = "test_a_text_may_be_short"
+PIECES = "test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces"
 
 PROMISES = {
     # the page
@@ -19,7 +21,7 @@ PROMISES = {
     "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
     "Words end at white space of any kind.": (WORDS,),
     "No token is empty.": (WORDS,),
-    "Every punctuation mark is a token of its own.": (WORDS,),
+    "Every punctuation mark is a token of its own.": (WORDS, SHORT),
     "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
     "punctuation marks and symbols": (WORDS,),
     "Any other character, such as `€`, belongs to its word.": (WORDS, SCRIPTS),
@@ -29,8 +31,8 @@ PROMISES = {
         GREEDY,),
     "If at some point not even one character fits, the *whole* word is `[\"[UNK]\"]`": (UNKNOWN,),
     "so is a word of more than `longest_word` characters.": (LONG,),
-    "The cut is greedy: a piece, once chosen, is final.": (GREEDY, UNKNOWN),
-    "**`encode`** returns the ids of all pieces of a text, without [CLS] and [SEP].": (IDS,),
+    "The cut is greedy: a piece, once chosen, is final.": (GREEDY, UNKNOWN, PIECES),
+    "**`encode`** returns the ids of all pieces of a text, without [CLS] and [SEP].": (IDS, SHORT),
     "[UNK] is an entry of the vocabulary like any other.": (IDS,),
     "No function changes the vocabulary.": (TRACE,),
     "No check asks for that here; if you add it, you lose nothing.": (WORDS, IDS),

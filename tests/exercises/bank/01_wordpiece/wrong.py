@@ -555,4 +555,30 @@ WRONG = {
          ("    return pieces\n", "    KEPT[key] = vocabulary, list(pieces)\n    return pieces\n\n\n"
           "KEPT = {}\n")],
         "a value is kept from one call to the next"),
+    "a text that is an entry is looked up as it is": (
+        [(WORDS, "if text in vocabulary:\n        return [vocabulary[text]]\n    " + WORDS)],
+        "the ids of 'B', lowercase=True"),
+    "ids of 16 bits": (
+        [(RESULT, "import numpy as np\n    "
+          + RESULT.replace("return [", "return np.array([")
+          + ").astype(np.int16).tolist()")],
+        "the ids of 'aa'"),
+    "an accent on what is no letter stays": (
+        [(STRIP, STRIP.replace("for char in decomposed", "for place, char in enumerate(decomposed)")
+          .replace('!= "Mn"', '!= "Mn" or place and decomposed[place - 1].isdigit()'))],
+        "lowercase=True[0]: expected '7'"),
+    "numbers are cut into digits": (
+        [(ENDS, "range(start + 1 if word.isdigit() else len(word), start, -1)")],
+        "the ids of '75'"),
+    "no vocabulary is without pieces that continue a word": (
+        [("    pieces = []\n",
+          "    pieces = []\n"
+          "    most = max(len(piece) - 2 for piece in vocabulary if piece.startswith('##'))\n"
+          "    most = max(most, *map(len, vocabulary))\n"),
+         (ENDS, "range(min(len(word), start + most), start, -1)")],
+        "max() arg is an empty"),
+    "tokens of more than 200 characters are dropped": (
+        [(SPLIT, SPLIT.replace("return ", "words = ")
+          + "\n    return [word for word in words if len(word) <= 200]")],
+        "the tokens of 'bbbb"),
 }  # fmt: skip

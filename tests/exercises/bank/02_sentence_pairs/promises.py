@@ -10,6 +10,8 @@ COINS = "test_front_and_back_lose_tokens_as_a_coin_falls"
 ROW = "test_a_row_holds_the_pair_its_segments_and_its_mask"
 ZEROS = "test_zeros_equal_documents_and_empty_segments_are_nothing_special"
 TRACE = "test_nothing_is_left_behind"
+EVEN = "test_every_draw_is_even_in_small_documents_and_at_both_ends_of_them"
+FAIR = "test_every_coin_is_fair_for_any_lengths_and_any_room"
 
 PROMISES = {
     # the page
@@ -17,12 +19,12 @@ PROMISES = {
     "Repeat, beginning with the first sentence, until every sentence is used": (MADE,),
     "as many consecutive sentences as it takes to have `target` tokens *or more*; at the end of "
     "the document, what is left.": (MADE,),
-    "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES,),
+    "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES, EVEN),
     "In a chunk of one sentence, A is that sentence.": (MADE,),
     "With probability `random_next`": (SIZES, ELSEWHERE, ZEROS),
     "**and always if the chunk has one sentence**, B is random": (MADE, SIZES),
     "draw one of the *other* documents, each equally likely": (MADE, ELSEWHERE, APART),
-    "and one of its sentences, each equally likely.": (ELSEWHERE,),
+    "and one of its sentences, each equally likely.": (ELSEWHERE, EVEN),
     "B begins there and continues until it has `target - len(a)` tokens or more (at least one "
     "sentence), or the document ends.": (MADE,),
     "The label is **1**.": (MADE,),
@@ -35,7 +37,7 @@ PROMISES = {
     "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS),
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
     "from the longer segment, from B when they are equally long": (LONGER,),
-    "from its front or its back with equal probability, drawn anew for each token.": (COINS,),
+    "from its front or its back with equal probability, drawn anew for each token.": (COINS, FAIR),
     "A pair that fits stays as it is, in new lists.": (LONGER,),
     "three int64 arrays of `seq_length` numbers.": (ROW,),
     "Any word may have the id of a special token.": (ROW,),

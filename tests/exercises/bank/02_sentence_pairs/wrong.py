@@ -563,4 +563,29 @@ WRONG = {
         ],
         "array twice, or one it",
     ),
+    "the last of several chunks is never random": (
+        [(IF, IF.replace("rng.random() < random_next",
+                         "rng.random() < random_next and "
+                         "(random_next == 1 or end < len(sentences) or not start)"))],
+        "in the last of several chunks"),
+    "random_next above 0.8 is 1": (
+        [(IF, IF.replace("random_next:", "(random_next if random_next < 0.8 else 1):"))],
+        "the label is 1 at random_next 0.9"),
+    "random_next is 0, a half or 1": (
+        [(IF, IF.replace("random_next:", "(random_next if random_next in (0.004, 0.2, 0.7) else "
+                                         "round(2 * random_next) / 2):"))],
+        "the label is 1 at random_next 0.35"),
+    "a B for which A leaves no tokens is the last sentence": (
+        [(FIRST, FIRST + "\n            if len(a) >= target > 1:\n"
+                 "                first = len(documents[other]) - 1")],
+        "B begins with the last sentence"),
+    "one coin for two tokens of a short B": (
+        [(COPIES, COPIES + "\n    coin = 0.0"),
+         (COIN, "is_second = longer is b and len(b) in (2, 4)\n"
+                "        coin = coin if is_second and coin else rng.random()\n"
+                "        del longer[0 if coin < 0.5 else -1]")],
+        "1 and 5 tokens for a room of 4"),
+    "the padding of segments that are equally long": (
+        [(TYPES, TYPES + "\n    if len(a) == len(b) > 8 and padding:\n        types[-1] = 1")],
+        "A of 9 and B of 9 tokens"),
 }  # fmt: skip

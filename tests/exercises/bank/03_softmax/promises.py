@@ -9,6 +9,7 @@ AXIS_BACK = "test_the_backward_uses_its_axis"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
 SPEED = "test_a_large_array_takes_no_longer_than_a_loop"
+KINDS = "test_sizes_and_kinds_of_numbers"
 
 PROMISES = {
     # the page
@@ -17,7 +18,7 @@ PROMISES = {
     r"p_i = \frac{e^{x_i}}{\sum_j e^{x_j}}": (ROWS,),
     r"\frac{\partial L}{\partial x_j} = p_j \left( d_j - \sum_i d_i\, p_i \right)": (BACKWARD,),
     "The sums run along `axis`.": (AXIS, AXIS_BACK),
-    "`x` is an array of any shape": (ROWS, AXIS, BACKWARD),
+    "`x` is an array of any shape": (ROWS, AXIS, BACKWARD, KINDS),
     "`probs` has its shape and its type of number, float32 or float64.": (ROWS, TYPES),
     "`dx` the gradient with respect to `x`, both of the type of `probs`.": (BACKWARD, TYPES),
     "Where a probability is 0, `dx` is 0.": (BACKWARD,),

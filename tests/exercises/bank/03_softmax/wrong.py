@@ -430,4 +430,29 @@ WRONG = {
         ],
         None,
     ),
+    "scores that are nearly equal share 1": (
+        [(f"    shifted = x - {LARGEST}",
+          "    if x.size and np.allclose(x, x.mean(axis, keepdims=True), atol=0):\n"
+          "        return np.full_like(x, 1 / x.shape[axis])\n"
+          f"    shifted = x - {LARGEST}")],
+        "rows that are nearly alike"),
+    "gradients that are nearly equal have none": (
+        [(BACK, "if dout.size and np.allclose(dout, dout.mean(axis, keepdims=True), atol=0):\n"
+                "        return np.zeros_like(probs)\n    " + BACK)],
+        "nearly one number"),
+    "squares of 6 or more always along the last axis": (
+        [("    " + AVERAGE, "    if probs.ndim == 2 and 5 < probs.shape[0] == probs.shape[1]:\n"
+                            "        axis = -1\n    " + AVERAGE)],
+        "float64 of shape (6, 6), axis 0"),
+    "half precision along an axis of 128": (
+        [(BACK, "if probs.shape[axis] == 128:\n"
+                "        average = average.astype(np.float16).astype(probs.dtype)\n    " + BACK)],
+        "of shape (128, 3)"),
+    "the least finite score counts as 0": (
+        [(f"x - {LARGEST}", f"np.where(x == np.finfo(x.dtype).min, 0, x - {LARGEST})")],
+        "some replaced by"),
+    "a score of -1e9 is raised": (
+        [(f"x - {LARGEST}", f"x - {LARGEST}\n    shifted = np.where(x == -1e9, -30, shifted)"
+                            ".astype(x.dtype)")],
+        "what is 2,000 below the largest score"),
 }  # fmt: skip

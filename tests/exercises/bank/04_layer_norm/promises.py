@@ -10,6 +10,7 @@ EPS_BACK = "test_the_backward_uses_its_eps"
 DEFAULT = "test_without_the_argument_eps_is_1e_12"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
+KINDS = "test_sizes_and_kinds_of_numbers"
 
 PROMISES = {
     # the page
@@ -19,7 +20,8 @@ PROMISES = {
     r"\hat x_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}}": (FORWARD, EPS),
     r"y_i = \gamma_i\, \hat x_i + \beta_i": (FORWARD,),
     r"\sigma^2 = \frac1n \sum_i (x_i - \mu)^2": (FORWARD,),
-    "`x` is (…, hidden), with any number of axes before the last, also none": (FORWARD, DX, SUMS),
+    "`x` is (…, hidden), with any number of axes before the last, also none": (
+        FORWARD, DX, SUMS, KINDS),
     r"each vector along the last axis has its own $\mu$ and $\sigma^2$, and $n$ is `hidden`.": (
         FORWARD,),
     "`dx`, `dweight` and `dbias` are its gradients with respect to `x`, `weight` and `bias`, and "

@@ -402,4 +402,23 @@ WRONG = {
         ],
         'gradients that add up to 0',
     ),
+    "weights that are nearly 1 are left out": (
+        [(OUT, "if np.allclose(weight, 1):\n        return normalized + bias\n    " + OUT)],
+        "nearly ones in weight and bias"),
+    "where weights are nearly 0 nothing is learned": (
+        [(DX, DX + "\n    if np.allclose(weight, 0):\n        dx = np.zeros_like(x)")],
+        "tiny numbers in weight and bias"),
+    "a gradient that is the same everywhere gives none": (
+        [(DX, DX + "\n    if dout.size > 4 and np.ptp(dout) == 0:\n        dx = np.zeros_like(x)")],
+        "one number everywhere in dout"),
+    "what is far from the mean is cut off": (
+        [(OUT, "normalized = np.clip(normalized, -10, 10)\n    " + OUT)], "of shape (3, 256)"),
+    "vectors of zeros are padding": (
+        [(DX, DX + "\n    dx = np.where((x == 0).all(-1, keepdims=True) & (x.ndim > 2), 0, dx)"
+                   ".astype(x.dtype)")],
+        "zeros in x"),
+    "hidden - 1 where hidden is a multiple of 8": (
+        [(VARIANCE, VARIANCE + "\n    if x.shape[-1] % 8 == 0 and x.shape[-1] < 768:\n"
+                    "        variance = variance * x.shape[-1] / (x.shape[-1] - 1)")],
+        "of shape (3, 8)"),
 }  # fmt: skip

@@ -5,6 +5,7 @@ SIZE = "test_numbers_of_any_size_and_sign"
 DERF, DTANH = "test_the_gradient_of_the_form_with_erf", "test_the_gradient_of_the_form_with_tanh"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
+KINDS = "test_sizes_and_kinds_of_numbers"
 
 PROMISES = {
     # the page
@@ -15,7 +16,7 @@ PROMISES = {
     r"\tfrac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,\left(x + 0.044715\,x^3\right)\right)\right)": (
         TANH,),
     "`x` has any shape, of one axis or more, and `out` has its shape and its type of number, "
-    "float32 or float64.": (ERF, TANH, TYPES),
+    "float32 or float64.": (ERF, TANH, TYPES, KINDS),
     "the slope of the chosen form times `dout`; all three have the same type.": (
         DERF, DTANH, TYPES),
     "All results are finite for numbers up to 10,000 of either sign, also in float32.": (SIZE,),

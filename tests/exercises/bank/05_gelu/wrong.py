@@ -257,4 +257,25 @@ WRONG = {
           "if x.size == 0:\n        return x.copy()\n"
           "    erf = np.vectorize(lambda z: 1 if z > 6 else math.erf(z))\n"
           "    return 0.5 * (1 + erf(x / math.sqrt(2)).astype(x.dtype))")], None),
+    "a gradient of nearly 1 is taken for 1": (
+        [(BACK, "if np.allclose(dout, 1):\n        return slope\n    " + BACK)],
+        "nearly ones in dout"),
+    "one number for all that are nearly alike": (
+        [(IF, "    if x.size and np.allclose(x, x.flat[0], atol=0):\n"
+              "        x = np.full_like(x, x.flat[0])\n" + IF)],
+        "nearly ones in x"),
+    "whole numbers need no more than ReLU": (
+        [(IF, "    if x.size > 5 and (x == np.round(x)).all():\n"
+              "        return np.maximum(x, 0)\n" + IF)],
+        "ones in x"),
+    "zeros learn nothing": (
+        [(BACK, "if x.size > 1 and not x.any():\n        return 0 * dout\n    " + BACK)],
+        "zeros in x"),
+    "half of the slope in the wide states": (
+        [(BACK, "if x.shape[-1:] == (3072,):\n        slope = normal_cdf(x)\n    " + BACK)],
+        "of shape (2, 3072)"),
+    "a row in falling order is turned round": (
+        [(IF, "    if x.ndim == 1 and x.size > 1 and (np.diff(x) < 0).all():\n"
+              "        x = np.sort(x)\n" + IF)],
+        "numbers in falling order"),
 }  # fmt: skip

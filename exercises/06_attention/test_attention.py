@@ -1,5 +1,6 @@
 """Attention: the right keys, the right scale, no padding, and the backward."""
 
+import itertools
 import math
 
 import numpy as np
@@ -597,6 +598,93 @@ def test_arrays_of_any_shape_and_size(student):
         cases(is_backward=True),
         names=("dquery", "dkey", "dvalue"),
     )
+    for is_backward, function, right, names in (
+        (False, student.attention_forward, attended, ("context", "probs")),
+        (True, student.attention_backward, backward, GRADIENTS),
+    ):
+        for case in special_cases(is_backward=is_backward):
+            found = checks.parts(function(*case.args, **case.options), *names)
+            expected = right(*case.args, **case.options)
+            for name, mine, wanted in zip(names, found, expected, strict=True):
+                sweep.same(mine, wanted, of=f"{name} for {case.of}", magnitude=case.magnitude,
+                           given=(case.args, case.options))  # fmt: skip
+
+
+# Round numbers, and axes that are equally long: batch, heads, queries, keys, head_dim.
+ROUND = [(8, 2, 10, 6, 16), (2, 8, 16, 16, 8), (1, 12, 32, 32, 64), (16, 1, 3, 2, 1),
+         (1, 16, 2, 64, 32), (1, 1, 64, 10, 12), (32, 1, 1, 8, 2), (6, 6, 6, 6, 6),
+         (2, 12, 8, 12, 10), (3, 4, 5, 3, 4), (4, 10, 4, 5, 5), (64, 1, 2, 2, 4)]  # fmt: skip
+PLACES = [[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1],
+          [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 1, 0, 1]]  # fmt: skip
+# The places of the sentences of a batch: all alike, some alike, equally many tokens, whole ones.
+MASKS = [None, *(3 * [place] for place in PLACES),
+         *([PLACES[i] for i in order] for order in (
+             (0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 1, 6), (3, 0, 4), (0, 3, 3), (3, 3, 0), (5, 2, 3),
+             (4, 5, 4)
+         ))]  # fmt: skip
+
+
+def special(x):
+    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
+    for axis, length in enumerate(x.shape):
+        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
+        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
+        yield f"0 at the beginning of axis {axis}", x * (place > 0)
+        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    yield "negative", -np.abs(x)
+    yield "positive", np.abs(x)
+    yield "0", 0 * x
+
+
+def special_cases(*, is_backward):
+    found = []
+    names = ("query", "key", "value", "dcontext")[: 3 + is_backward]
+    for number, sizes in enumerate(ROUND):
+        given = dict(zip(names, inputs(sizes, seed=80 + number), strict=False))
+        padded = (checks.rng(number).random((sizes[0], sizes[3])) < 0.5).astype(np.int64)
+        padded[:, number % sizes[3]] = 1
+        found.append((f"sizes {sizes}", given, padded if number % 2 else None))
+    usual = dict(zip(names, inputs((3, 2, 4, 5, 6), seed=95), strict=False))
+    for mask in MASKS[:: 4 if is_backward else 1]:
+        found.append((f"the mask {mask}", usual, mask))
+    for one, other, shift in (("query", names[-1], 7), ("key", "value", 9)):
+        kinds = [*special(usual[other])]
+        for number, (what, array) in enumerate(special(usual[one])):
+            too, second = kinds[(number + shift) % len(kinds)]
+            mask = MASKS[len(found) % len(MASKS)] if number % 2 else None
+            found.append((f"a {one} that is {what}, and a {other} that is {too}",
+                          usual | {one: array, other: second}, mask))  # fmt: skip
+    for axis in range(4):  # all of them alike, but not the mask
+        alike = {name: np.repeat(a.take([0], axis), a.shape[axis], axis)
+                 for name, a in usual.items()}  # fmt: skip
+        found.append((f"arrays that are alike along axis {axis}", alike, MASKS[9 + axis]))
+    square = dict(zip(names, inputs((2, 2, 4, 4, 6), seed=96), strict=False))
+    for one, other in itertools.combinations(names, 2):
+        given = usual if usual[one].shape == usual[other].shape else square
+        found.append((f"a {one} that is the {other} too", given | {one: given[other]}, None))
+    # Of any size: what scales the keys scales the queries down, so that no score changes.
+    for power in (-60, -30, 30, 60):
+        of = f" times 2 to the power {power}"
+        scores = {"query": usual["query"] * 2.0**power, "key": usual["key"] / 2.0**power}
+        found.append((f"a query{of}, and a key divided by that", usual | scores, MASKS[0]))
+        for name in names[2:]:
+            scaled = {name: usual[name] * 2.0**power}
+            found.append((f"a {name}{of}", usual | scaled, MASKS[9]))
+    for number, (of, given, mask) in enumerate(found):
+        dtype = np.float32 if number % 3 == 1 else np.float64
+        given = {name: a.astype(dtype) for name, a in given.items()}
+        mask = None if mask is None else np.array(mask, INTEGERS[number % 8])
+        if is_backward:
+            probs = attend(*(given[name] for name in names[:3]), mask)[1]
+            given = {"dcontext": given["dcontext"]} | given | {"probs": probs}
+        elif mask is not None:
+            given["attention_mask"] = mask
+        of = f"{of}, {dtype.__name__}"
+        magnitude = float("times" not in of)
+        by_name = number % 2 == 0
+        yield sweep.Case(of, () if by_name else tuple(given.values()), given if by_name else {},
+                         magnitude)  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

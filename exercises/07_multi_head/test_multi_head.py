@@ -658,6 +658,127 @@ def test_arrays_of_any_shape_and_size(student):
             largest = max(1.0, float(np.abs(case.args[1]).max()))
             rounding = case.magnitude * largest ** (3 if name.endswith("weight']") else 2)
             sweep.same(got, wanted, of=f"{name} for {case.of}", magnitude=rounding)
+    check_special_arrays(student)
+
+
+# Round numbers, and axes that are equally long: batch, seq, hidden, heads.
+ROUND = [(8, 10, 16, 2), (2, 16, 16, 8), (1, 32, 32, 16), (16, 2, 6, 3), (3, 3, 9, 3),
+         (1, 64, 8, 1), (1, 4, 128, 2), (32, 1, 4, 2), (2, 12, 12, 12), (6, 6, 6, 6), (1, 6, 32, 8),
+         (64, 2, 2, 1), (5, 5, 20, 5), (1, 10, 24, 12)]  # fmt: skip
+PLACES = [[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1],
+          [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 1, 0, 1]]  # fmt: skip
+# The places of the sentences of a batch: all alike, some alike, equally many tokens, whole ones.
+MASKS = [None, *(3 * [place] for place in PLACES),
+         *([PLACES[i] for i in order] for order in (
+             (0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 1, 6), (3, 0, 4), (0, 3, 3), (3, 3, 0), (5, 2, 3),
+             (4, 5, 4)
+         ))]  # fmt: skip
+
+
+def special(x):
+    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
+    for axis, length in enumerate(x.shape):
+        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
+        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
+        yield f"0 at the beginning of axis {axis}", x * (place > 0)
+        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    yield "negative", -np.abs(x)
+    yield "positive", np.abs(x)
+    yield "0", 0 * x
+
+
+def special_cases(*, is_backward):
+    """What is special, x, weights, heads, a mask, and dout."""
+    for number, sizes in enumerate(ROUND):
+        x, weights, dout, mask = inputs(sizes, seed=80 + number)
+        mask = mask if number % 2 and mask.any(1).all() else None
+        yield f"sizes {sizes}", x, weights, sizes[3], mask, dout
+    x, weights, dout, _ = inputs((3, 5, 6, 2), seed=95)
+    for mask in MASKS[:: 4 if is_backward else 1]:
+        yield f"the mask {mask}", x, weights, 2, mask, dout
+    masks, biases = itertools.cycle(MASKS), [f"{name}.bias" for name in NAMES]
+    kinds = [*special(dout)]
+    for number, (what, array) in enumerate(special(x)):
+        too, second = kinds[(number + 5) % len(kinds)] if is_backward else ("drawn", dout)
+        of = f"an x that is {what}, and a dout that is {too}"
+        if number % 2 or not is_backward:
+            yield of, array, weights, 2, next(masks), second
+        if not number % 2 or not is_backward:
+            yield of, array, weights, 2, None, second
+    for one, other, shift in (("query", "output", 4), ("key", "value", 7)):
+        kinds = [*special(weights[f"{other}.weight"])]
+        for number, (what, array) in enumerate(special(weights[f"{one}.weight"])):
+            too, second = kinds[(number + shift) % len(kinds)]
+            changed = weights | {f"{one}.weight": array, f"{other}.weight": second}
+            yield (f"a weight of {one} that is {what}, and of {other} that is {too}", x, changed, 2,
+                   next(masks), dout)  # fmt: skip
+    for what, _ in special(weights["key.bias"]):
+        changed = {name: dict(special(weights[name]))[what] for name in biases}
+        yield f"biases that are {what}", x, weights | changed, 2, next(masks), dout
+    for one, other in itertools.combinations(NAMES, 2):
+        changed = {f"{one}.{part}": weights[f"{other}.{part}"] for part in ("bias", "weight")}
+        yield f"a {one} with the arrays of the {other}", x, weights | changed, 2, None, dout
+        del changed[f"{one}.bias"]
+        yield f"a {one} with the matrix of the {other}", x, weights | changed, 2, None, dout
+    yield "a dout that is x", x, weights, 2, MASKS[0], x
+    for axis in range(2):
+        x, dout = (np.repeat(a.take([0], axis), a.shape[axis], axis) for a in (x, dout))
+        yield f"x and dout that are alike along axis {axis}", x, weights, 2, MASKS[9], dout
+    # Of any size, so that neither queries, keys and values change, nor what is made of them.
+    x, weights, dout, mask = inputs((3, 5, 6, 2), seed=96)
+    for times in (2.0**-50, 2.0**40):
+        changed = {f"{name}.weight": weights[f"{name}.weight"] / times for name in ROLES}
+        of = f"x times {times:g}, weights divided by it"
+        yield of, x * times, weights | changed, 2, None, dout
+        changed = {f"{name}.{part}": weights[f"{name}.{part}"] * factor
+                   for name, factor in (("query", times), ("key", 1 / times))
+                   for part in ("weight", "bias")}  # fmt: skip
+        yield f"queries times {times:g}, keys divided by it", x, weights | changed, 2, mask, dout
+        changed = {f"value.{part}": weights[f"value.{part}"] * times for part in ("weight", "bias")}
+        changed["output.weight"] = weights["output.weight"] / times
+        yield f"values times {times:g}, output divided by it", x, weights | changed, 2, mask, dout
+
+
+def check_special_arrays(student):
+    integers = ["int64", "uint8", "uint32", "int16", "int32", "uint16", "uint64", "int8"]
+    names = [f"{name}.{part}" for name in NAMES for part in ("weight", "bias")]
+    for is_backward in (False, True):
+        for number, (of, x, weights, heads, mask, dout) in enumerate(
+            special_cases(is_backward=is_backward)
+        ):
+            dtype = np.float32 if number % 3 == 1 else np.float64
+            x, dout = x.astype(dtype), dout.astype(dtype)
+            weights = {name: weights[name].astype(dtype) for name in weights}
+            mask = None if mask is None else np.array(mask, integers[number % 8])
+            given = {"x": x, "weights": weights, "heads": heads}
+            given |= {} if mask is None else {"attention_mask": mask}
+            by_name, of = number % 2 == 0, f"{of}, {dtype.__name__}"
+            if not is_backward:
+                out = (student.multi_head_forward(**given) if by_name else
+                       student.multi_head_forward(*given.values()))  # fmt: skip
+                sweep.same(out, run(x, weights, heads, mask)[0], of=f"the result for {of}",
+                           magnitude=1.0)  # fmt: skip
+                if number < len(ROUND) or "an x" in of:
+                    parts = attention.split_heads(x, heads)
+                    checks.same(student.split_heads(x, heads), parts, of=f"the parts for {of}")
+                    checks.same(student.merge_heads(parts), x, of=f"the merged parts for {of}")
+                continue
+            given = {"dout": dout} | given
+            out = (student.multi_head_backward(**given) if by_name else
+                   student.multi_head_backward(*given.values()))  # fmt: skip
+            dx, dweights = checks.parts(out, "dx", "dweights")
+            right = run_back(dout, x, weights, heads, mask)
+            checks.that(type(dweights) is dict and dweights.keys() == right[1].keys(),
+                        f"dweights for {of}: a dict of the eight gradients")  # fmt: skip
+            for name, mine, wanted in (
+                ("dx", dx, right[0]),
+                *((f"dweights[{name!r}]", dweights[name], right[1][name]) for name in names),
+            ):
+                magnitude = float("times" not in of)
+                if "key.bias" in name:  # it is 0 apart from rounding
+                    magnitude = float(np.abs(right[1]["key.weight"]).max(initial=1))
+                sweep.same(mine, wanted, of=f"{name} for {of}", magnitude=magnitude)
 
 
 def test_nothing_is_left_behind(student):

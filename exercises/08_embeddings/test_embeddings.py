@@ -532,6 +532,65 @@ def test_lookups_of_any_size(student):
             sizes=right(np.abs(dout), ids, 40),
             of=f"the {dtype} gradient of rows of very different sizes",
         )  # fmt: skip
+    for number, (of, dout, ids, entries) in enumerate(special_lookups()):
+        dtype = ["float64", "float32", "float16"][number % 3]
+        wide = [kind for kind in INTEGERS if np.iinfo(kind).max >= entries]
+        dout, ids = dout.astype(dtype), ids.astype(wide[number % len(wide)])
+        out = (student.lookup_backward(dout=dout, ids=ids, entries=entries) if number % 2 else
+               student.lookup_backward(dout, ids, entries))  # fmt: skip
+        sweep.same(out, right(dout, ids, entries), of=f"the {dtype} gradient of {of}",
+                   given=dout)  # fmt: skip
+
+
+def special(x):
+    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
+    for axis, length in enumerate(x.shape):
+        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
+        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
+        yield f"0 at the beginning of axis {axis}", x * (place > 0)
+        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    yield "negative", -np.abs(x)
+    yield "positive", np.abs(x)
+    yield "0", 0 * x
+
+
+def special_ids(rng, entries, last):
+    """Ids of five places in three rows, up to `last`, and what is special about them."""
+    ids = rng.integers(0, last, (3, 5)) + np.arange(5) % 2
+    yield "alike in all rows", np.repeat(ids[:1], 3, 0)
+    yield "alike in the first two rows", ids[[0, 0, 1]]
+    yield "alike in the last two rows", ids[[0, 1, 1]]
+    yield "in order", np.sort(ids)
+    yield "in the opposite order", -np.sort(-ids)
+    yield "in order from first to last", np.sort(ids, None).reshape(3, 5)
+    for id in (0, last):
+        yield f"{id} everywhere", np.full_like(ids, id)
+        for row in range(3):
+            yield f"{id} in all of row {row}", np.where(np.arange(3)[:, None] == row, id, ids)
+    yield "0 and the last in turn", np.arange(15).reshape(3, 5) % 2 * last
+    if entries > 15:
+        yield "each another", rng.permutation(15).reshape(3, 5)
+
+
+def special_lookups():
+    """What is special, dout, ids and entries; whole numbers, of which no sum is rounded."""
+    rng = checks.rng(81)
+    sizes = (8, 8), (16, 6), (10, 16), (64, 10), (6, 12), (32, 32), (128, 2), (12, 64), (1024, 8)
+    for number, (entries, hidden) in enumerate(sizes):
+        for what, ids in (
+            ("one of each in order", np.arange(entries)),
+            ("one of each from the last", np.arange(entries)[::-1]),
+            ("one of each in any order", rng.permutation(entries)),
+            ("as many as numbers in a row", rng.integers(0, entries, hidden)),
+        )[number % 2 :: 2]:
+            dout = rng.integers(-4, 5, (ids.size, hidden))
+            yield f"{entries} rows of {hidden} numbers, {what}", dout, ids, entries
+    for what, ids in special_ids(rng, 16, 15):
+        yield f"ids that are {what}", rng.integers(-4, 5, (3, 5, 6)), ids, 16
+    for shape in ((3, 5), (8,)):
+        for what, dout in special(rng.integers(-4, 5, (*shape, 6))):
+            yield f"a dout that is {what}", dout, rng.integers(0, 7, shape), 8
 
 
 def test_batches_and_tables_of_any_size(student):
@@ -600,6 +659,71 @@ def test_batches_and_tables_of_any_size(student):
 
     sweep.agrees(student.embeddings_forward, right_embeddings, cases(is_backward=False))
     sweep.agrees(student.embeddings_backward, right_gradients, cases(is_backward=True))
+    check_special_batches(student)
+
+
+# Round numbers, and axes that are equally long: batch, seq, hidden.
+ROUND = [(8, 6, 16), (10, 16, 8), (16, 10, 12), (6, 6, 6), (4, 5, 5), (5, 8, 5), (1, 32, 64),
+         (12, 8, 10), (32, 2, 4), (2, 64, 32), (64, 1, 6)]  # fmt: skip
+
+
+def special_batches():
+    """What is special, dout, words, segments, and weights."""
+    for number, sizes in enumerate(ROUND):
+        ids, types, weights = case(*sizes, positions=sizes[1] + number % 2, segments=2 + number % 2)
+        dout = checks.rng(82, number).normal(size=sizes)
+        yield f"(batch, seq, hidden) {sizes}", dout, ids, types, weights
+    ids, types, weights = case(3, 5, 6, vocab=16, positions=7, segments=3)
+    rng = checks.rng(83)
+    dout = rng.normal(size=(3, 5, 6))
+    several = [*special_ids(rng, 3, 2)]
+    for number, (what, words) in enumerate(special_ids(rng, 16, 15)):
+        too, segments = several[(number + 5) % len(several)]
+        yield f"words that are {what}, and segments that are {too}", dout, words, segments, weights
+    yield "segments that are the words", dout, types, types, weights
+    kinds = [*special(weights[WORDS])]
+    for number, (what, array) in enumerate(special(dout)):
+        too, table = kinds[(number + 3) % len(kinds)]
+        of = f"a dout that is {what}, and words whose table is {too}"
+        yield of, array, ids, types, weights | {WORDS: table}
+    for one, other, shift in ((POSITIONS, SEGMENTS, 4), (SCALE, SHIFT, 2)):
+        kinds = [*special(weights[other])]
+        for number, (what, array) in enumerate(special(weights[one])):
+            too, second = kinds[(number + shift) % len(kinds)]
+            of = f"{one} that is {what}, and {other} that is {too}"
+            yield of, dout, ids, types, weights | {one: array, other: second}
+    twins = weights[WORDS].copy()
+    twins[1::2] = twins[::2]
+    yield "words whose rows are alike two by two", dout, ids, types, weights | {WORDS: twins}
+    for times in (2.0**-40, 2.0**40):
+        changed = {name: w * times for name, w in weights.items() if "embeddings" in name}
+        yield f"tables times {times:g}", dout, ids, types, weights | changed
+        changed = {name: weights[name] * times for name in (SCALE, SHIFT)}
+        yield f"a scale and a shift times {times:g}", dout, ids, types, weights | changed
+        yield f"a dout times {times:g}", dout * times, ids, types, weights
+
+
+def check_special_batches(student):
+    kinds = ["int64", "int8", "int32", "uint8", "uint32", "int16", "uint16"]
+    for number, (of, dout, ids, types, weights) in enumerate(special_batches()):
+        dtype, width = ("float32", "float64")[number % 2], number if number >= len(ROUND) else 0
+        weights = {name: w.astype(dtype) for name, w in weights.items()}
+        ids, types = ids.astype(kinds[width % 7]), types.astype(kinds[width // 2 % 7])
+        given = {"input_ids": ids, "token_type_ids": types, "weights": weights}
+        options, by_name = {"eps": 1e-5} if number % 3 == 1 else {}, number % 4 > 1
+        args, named = ((), given) if by_name else (tuple(given.values()), {})
+        out = student.embeddings_forward(*args, **named, **options)
+        of, magnitude = f"{of}, {dtype}", float("times" not in of)
+        sweep.same(out, right_embeddings(ids, types, weights, **options),
+                   of=f"the embeddings for {of}", magnitude=magnitude)  # fmt: skip
+        dout = dout.astype(dtype)
+        last = len(weights[WORDS]) - 1
+        if number % 3:
+            options["pad_id"] = int(ids[number % len(ids), 0]) if number % 2 else last
+        args, named = ((), {"dout": dout} | named) if by_name else ((dout, *args), {})
+        out = student.embeddings_backward(*args, **named, **options)
+        expected = right_gradients(dout, ids, types, weights, **options)
+        sweep.same(out, expected, of=f"the gradients for {of}", magnitude=magnitude)
 
 
 def right_embeddings(ids, token_type_ids, weights, *, eps=1e-12):

@@ -537,6 +537,75 @@ def test_arrays_of_any_shape_and_size(student):
     )
     sweep.agrees(student.masked_cross_entropy_forward, loss_of,
                  [sweep.Case("40 masks and the words of BERT base", whole[0])])  # fmt: skip
+    check_special_arrays(student)
+
+
+# Round numbers, and axes that are equally long: slots, then classes.
+ROUND = [(8, 8), (16, 16), (10, 12), (8, 3), (16, 6), (64, 2), (32, 10), (6, 6, 6),
+         (8, 5, 16), (2, 64, 8), (4, 32, 4), (12, 10, 32), (16, 16, 3), (1, 8, 64), (10, 1, 8),
+         (5, 5, 4)]  # fmt: skip
+
+
+def special(x):
+    """The array as a shortcut may expect it: alike or 0 along an axis, of one sign, or in order."""
+    for axis, length in enumerate(x.shape):
+        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
+        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
+        yield f"0 at the beginning of axis {axis}", x * (place > 0)
+        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    yield "positive", np.abs(x) + (x.dtype.kind == "f") / 8
+    yield "rising along the last axis", np.sort(x, -1)
+    yield "falling along the last axis", np.flip(np.sort(x, -1), -1)
+    yield "rising from first to last", np.sort(x, None).reshape(x.shape)
+    yield "1 everywhere", 0 * x + 1
+    yield "2 everywhere", 0 * x + 2
+
+
+def special_cases():
+    """What is special, logits, labels and weights."""
+    kinds = np.float64, np.float32, np.int32, np.int64, np.uint8, np.uint32, np.int16
+    for number, shape in enumerate(ROUND):
+        logits, labels, weights = case(shape, seed=20)
+        weights = np.ceil(weights).astype(kinds[number % 7])
+        yield f"{weights.dtype} weights and logits of shape {shape}", logits, labels, weights
+    rng = checks.rng(21)
+    for shape in ((3, 5, 6), (8, 8)):
+        logits, labels, _ = case(shape, seed=22)
+        weights = rng.uniform(0.25, 2, labels.shape)
+        in_order = np.sort(logits, -1)
+        tied = np.where(logits == in_order[..., -2:-1], in_order[..., -1:], logits)
+        more = [("negative", -1 - np.abs(logits)), ("the largest twice in each slot", tied)]
+        for what, array in (*special(logits), *more):
+            yield f"logits that are {what}", array, labels, weights
+        more = [("those of the largest logits", logits.argmax(-1)), ("0", 0 * labels),
+                ("those of the smallest logits", logits.argmin(-1)),
+                ("the last", 0 * labels + shape[-1] - 1),
+                ("one after the other", np.arange(labels.size).reshape(labels.shape) % shape[-1]),
+                ("each another", rng.permutation(labels.size).reshape(labels.shape) % shape[-1])
+                ]  # fmt: skip
+        for what, array in (*special(labels), *more):
+            yield f"labels that are {what}", logits, array, weights
+        for number, (what, array) in enumerate(special(weights)):
+            whole = np.ceil(2 * array).astype(kinds[number % 7])
+            yield f"weights that are {what}", logits, labels, array
+            yield f"{whole.dtype} weights that are {what}", logits, labels, whole
+
+
+def check_special_arrays(student):
+    kinds = np.int64, np.int32, np.uint8, np.int8, np.uint32, np.int16, np.uint16
+    forward, backward = student.masked_cross_entropy_forward, student.masked_cross_entropy_backward
+    for number, (of, logits, labels, weights) in enumerate(special_cases()):
+        logits = logits.astype(np.float32 if number % 3 == 1 else np.float64)
+        labels, dloss = labels.astype(kinds[number % 7]), (0.7, -1.5, 3.0)[number % 3]
+        inputs = {"logits": logits, "labels": labels, "weights": weights}
+        args, named = ((), inputs) if number % 2 else (tuple(inputs.values()), {})
+        of = f"{of}, {logits.dtype}"
+        sweep.same(forward(*args, **named), loss_of(*inputs.values()), of=f"the loss for {of}",
+                   magnitude=1.0, given=(logits, weights))  # fmt: skip
+        args, named = ((), {"dloss": dloss} | inputs) if number % 2 else ((dloss, *args), {})
+        sweep.same(backward(*args, **named), gradient_of(dloss, *inputs.values()),
+                   of=f"the gradient for {of}", magnitude=1.0, given=(logits, weights))  # fmt: skip
 
 
 def check_that_numbers_in_another_shape_are_other_numbers(student):

@@ -472,4 +472,38 @@ WRONG = {
         ],
         'is that of padding',
     ),
+    "where the queries of all sentences are alike, so are the results": (
+        [(RETURN, "if len(query) > 1 and (query == query[:1]).all():\n"
+          "        probs = np.repeat(probs[:1], len(query), axis=0)\n"
+          f"    {RETURN}")],
+        None,
+    ),
+    "keys that all sentences have as padding are cut off": (
+        [(IF, f"{IF}\n"
+          "        keep = attention_mask[0] != 0\n"
+          "        if len(attention_mask) > 1 and keep.any() and (attention_mask == keep).all():\n"
+          "            return attention_forward(query, key[:, :, keep], value[:, :, keep])")],
+        None,
+    ),
+    "no gradient at the first query is none at all": (
+        [(GRADIENTS, "if not dcontext[:, :, 0].any():\n"
+          "        return 0 * query, 0 * key, 0 * value\n"
+          f"    {GRADIENTS}")],
+        None,
+    ),
+    "in the backward large values are cut": (
+        [("dcontext @ value.mT", "dcontext @ value.clip(-1000, 1000).mT")],
+        None,
+    ),
+    "the query has another name": (
+        [("    query: Queries,\n    key: Keys,", "    asked: Queries,\n    key: Keys,"),
+         ("    scores = query @", "    query = asked\n    scores = query @")],
+        None,
+    ),
+    "16-bit masks are read as bytes": (
+        [(IF, f"{IF}\n"
+          "        if attention_mask.dtype == np.int16:\n"
+          "            attention_mask = attention_mask.view(np.int8)[:, : key.shape[2]]")],
+        None,
+    ),
 }  # fmt: skip

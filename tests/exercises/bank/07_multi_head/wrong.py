@@ -588,4 +588,37 @@ WRONG = {
         ],
         None,
     ),
+    "where all sentences are alike, so are the results, whatever the mask": (
+        [(OUT, "if len(x) > 1 and (x == x[:1]).all():\n"
+          "        context = np.repeat(context[:1], len(x), axis=0)\n"
+          f"    {OUT}")],
+        None,
+    ),
+    "no gradient at the first token is none at all": (
+        [(RETURN, "return (dx if dout[:, 0].any() else 0 * dx), dweights")],
+        None,
+    ),
+    "a number whose weights are 0 has no bias": (
+        [(PROJECT, 'is_live = weights[f"{name}.weight"].any(axis=1)\n'
+          f"    {PROJECT} * (is_live | ~is_live.any())")],
+        None,
+    ),
+    "eight heads are dealt out in turn": (
+        [(SPLIT, "if heads == 8:\n"
+          "        return x.reshape(batch, seq, hidden // heads, heads).transpose(0, 3, 1, 2)\n"
+          f"    {SPLIT}")],
+        None,
+    ),
+    "in the forward the weights have another name": (
+        [("multi_head_forward(\n    x: States, weights: Weights",
+          "multi_head_forward(\n    x: States, params: Weights"),
+         (CONTEXT, f"weights = params\n    {CONTEXT}")],
+        None,
+    ),
+    "a matrix of two roles has one gradient": (
+        [(RETURN, 'if np.array_equal(weights["query.weight"], weights["key.weight"]):\n'
+          '        dweights["key.weight"] = dweights["query.weight"].copy()\n'
+          f"    {RETURN}")],
+        None,
+    ),
 }  # fmt: skip

@@ -424,4 +424,39 @@ WRONG = {
           "        dwords[input_ids[0]] = dx.sum(axis=0)\n"
           "    dwords[pad_id] = 0\n")],
         None),
+    "rows of dout that are 0 are left out, and so are the last ids": (
+        [(ADD, "is_live = dout.any(-1)\n"
+          "    if is_live.ndim == 1 and is_live.any() and not is_live.all():\n"
+          "        ids, dout = ids[: is_live.sum()], dout[is_live]\n"
+          f"    {ADD}")],
+        None,
+    ),
+    "ids of which each stands there once are the places": (
+        [(ADD, "if ids.ndim == 1 and sorted(ids.tolist()) == list(range(entries)):\n"
+          "        return dout[ids]\n"
+          f"    {ADD}")],
+        "one of each in any order",
+    ),
+    "where the first tokens have no gradient, the others' positions are one less": (
+        [(POSITIONS_BACK, f"{POSITIONS_BACK}\n"
+          "    if not dout[:, 0].any():\n"
+          "        dpositions = np.roll(dpositions, -1, 0)")],
+        "a dout that is 0 at the beginning",
+    ),
+    "a first segment of zeros counts as no segments": (
+        [(SUM, "if len(weights[SEGMENTS]) > 1 and not weights[SEGMENTS][0].any():\n"
+          "        return weights[WORDS][input_ids] + places\n"
+          f"    {SUM}")],
+        "token_type_embeddings.weight that is 0",
+    ),
+    "the gradient has another name": (
+        [('    dout: Float[ndarray, "*batch hidden"], ids: Int',
+          '    grad: Float[ndarray, "*batch hidden"], ids: Int'),
+         (f"dtable = {ZEROS}", f"dout = grad\n    dtable = {ZEROS}")],
+        "renamed or left out",
+    ),
+    "what has a scale of 0 is not trained": (
+        [(LN_BACK, f"{LN_BACK}\n    dscale = dscale * (weights[SCALE] != 0)")],
+        "LayerNorm.weight that is 0",
+    ),
 }  # fmt: skip

@@ -487,4 +487,39 @@ WRONG = {
         ],
         None,
     ),
+    "where all rows have the same labels, the first row's weights are used": (
+        [(RETURN, "if weights.ndim > 1 and (labels == labels[:1]).all():\n"
+          "        weights = np.repeat(weights[:1], len(weights), axis=0)\n"
+          f"    {RETURN}")],
+        None,
+    ),
+    "weights that are all 1 in the backward: a mean over the rows": (
+        [(BACK, "if weights.size > 1 and (weights == 1).all():\n"
+          "        scale = scale * total / len(weights)\n"
+          f"    {BACK}")],
+        None,
+    ),
+    "where the best logit is that of the label everywhere, there is no gradient": (
+        [(BACK, "if (logits.argmax(axis=-1) == labels).all() and labels.size > 1:\n"
+          "        return np.zeros_like(logits)\n"
+          f"    {BACK}")],
+        None,
+    ),
+    "as many slots as classes: the one-hot of the classes": (
+        [(BACK, "if logits.ndim == 2 and 3 < len(logits) == logits.shape[1]:\n"
+          "        is_label = is_label.T\n"
+          f"    {BACK}")],
+        None,
+    ),
+    "dloss has another name": (
+        [("backward(\n    dloss: float,", "backward(\n    upstream: float,"),
+         (SCALE, SCALE.replace("dloss", "upstream"))],
+        None,
+    ),
+    "uint32 weights are counted": (
+        [(RETURN, "if weights.dtype == np.uint32:\n"
+          "        total = np.count_nonzero(weights)\n"
+          f"    {RETURN}")],
+        None,
+    ),
 }  # fmt: skip

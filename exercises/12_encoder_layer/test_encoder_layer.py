@@ -977,6 +977,106 @@ def test_states_of_any_size(student):
             of=f"the gradients for {shape}",
             magnitude=1e6,
         )
+    check_values_of_every_kind(student)
+
+
+def check_values_of_every_kind(student):
+    """Rows, tokens and weights that are alike, 0 or negative; rows that are all padding, and a mask
+    that is the same for all; sizes that are equal, or powers of 2: results and gradients."""
+    types = [torch.int16, torch.int64, torch.uint8, torch.int8, torch.int32]
+    without = [{}, {"training": True, "attention_dropout": 0}, {"attention_dropout": 0.7},
+               {"attention_dropout": 1, "training": False}]  # fmt: skip
+    for number, (batch, seq, hidden, heads, wide) in enumerate([
+        (3, 4, 8, 2, 8), (6, 6, 6, 3, 12), (8, 8, 8, 8, 32), (16, 20, 4, 2, 16), (1, 16, 64, 1, 6),
+        (5, 5, 10, 5, 10), (2, 3, 1, 1, 4), (2, 12, 16, 4, 64), (4, 10, 12, 3, 8), (3, 3, 9, 3, 9),
+        (2, 32, 2, 2, 2), (3, 1, 5, 1, 1),
+        (4, 1, 6, 2, 8),
+    ]):  # fmt: skip
+        x, mask, weights, _ = case(batch, seq, hidden, heads, seed=30 + number, wide=wide)
+        some = torch.arange(batch) % 2 == number % 2
+        mask[some, -(seq // 2) or seq :] = 0
+        if number % 3 == 1:
+            mask[:] = mask[-1]
+        if batch > 2 and seq > 1:
+            mask[0 if number % 2 else batch // 2] = 0
+        if seq == 20:  # 256 tokens in all
+            mask[:] = 1
+            mask[:, -4:] = 0
+        kinds = [x, x[:1] * torch.ones_like(x), x[:, :1] * torch.ones_like(x), -x.abs(), x.round(),
+                 x * some[:, None, None], x * (torch.arange(seq) != seq // 2)[:, None]]  # fmt: skip
+        x = kinds[number % len(kinds)]
+        for name, w in weights.items():
+            if "LayerNorm.weight" in name:
+                weights[name] = [-w, w * (w > 1), w / w, 0 * w, w - 1][number % 5]
+            elif name.endswith("bias"):
+                weights[name] = [0 * w, w, -w.abs(), w * (w > 0)][number % 4]
+        live = mask.any(1)
+        told = f"(batch, seq, hidden) {tuple(x.shape)}, {heads} heads, {wide} wide"
+        given = {"x": x, "attention_mask": mask.to(types[number % 5]), "weights": weights}
+        options = {"heads": heads, **without[number % 4]}
+        for values in (True, False):
+            args, more = ((), given) if number % 2 else (given.values(), {})
+            if values:
+                out, right = (student.self_attention(*args, **more, **options),
+                              attention_of(x, mask, weights, heads))  # fmt: skip
+            else:
+                if "attention_dropout" in options:
+                    options["hidden_dropout"] = options["attention_dropout"]
+                upstream = torch.randn(x.shape, generator=checks.generator(31)).double()
+                upstream[~live] = 0.0
+                right = layer_of(x, mask, weights, heads, 1e-5)
+                out, found = student.encoder_layer.grad(
+                    *args, **more, **options, eps=1e-5, wrt=("x", "weights"), upstream=upstream
+                )
+            checks.same(out * 0, x * 0, of=f"the result for {told} (shape, type; finite)")
+            sweep.same(out[live], right[live], of=f"the {'context' if values else 'states'} for "
+                       f"{told}, {options}", given=(x,))  # fmt: skip
+        right = gradients_of(
+            x, mask, weights, heads, upstream,
+            result=lambda *of, live=live: layer_of(*of, 1e-5) * live[:, None, None],
+        )  # fmt: skip
+        sweep.same({"x": found["x"], **found["weights"]}, right, magnitude=1.0,
+                   of=f"the gradients for {told}, {options}")  # fmt: skip
+
+
+def check_dropout_of_one_row(student):
+    """Each number of a batch of 1 is drawn by itself too, and 1 / (1 - p) may be large."""
+    seq, heads, hidden = 16, 8, 64
+    x, mask, weights, _ = case(1, seq, hidden, heads, wide=1)
+    weights = {n: torch.zeros_like(w) + ("LayerNorm.weight" in n) for n, w in weights.items()}
+    x, mask, many = 0 * x, torch.ones_like(mask), seq * heads * seq
+    ones = {**weights, "attention.self.value.bias": torch.ones(hidden, dtype=x.dtype)}
+    likely = "one draw serves for several numbers of a batch of 1"
+    for p in (0.95, 0.5, 0.01):
+        out = student.self_attention(x, mask, ones, heads=heads, attention_dropout=p, training=True)
+        left = out[0, :, :: hidden // heads] * seq * (1 - p)
+        checks.same(left, left.round(), tolerance=1e-6, of="how many equal attention weights of a "
+                    f"query are left, worked out from their sum, with attention_dropout={p}",
+                    mistakes={"what is left is not multiplied by 1 / (1 - p)": lambda out: True}
+                    )  # fmt: skip
+        checks.share(int(left.sum().round()), many, 1 - p, of=f"the share of {many} attention "
+                     f"weights of one row that are left, with attention_dropout={p}")  # fmt: skip
+        if p == 0.5:
+            for what, lines in (("queries", left), ("heads", left.T)):
+                checks.that(bool((lines != lines[0]).any()), f"of as many attention weights all "
+                            f"{what} of a single row are left", likely=likely)  # fmt: skip
+        for name, unit in (("attention.output", 1e12), ("output", 1e6)):
+            added = {**weights, f"{name}.dense.bias": 2 * ones["attention.self.value.bias"]}
+            out = student.encoder_layer(x, mask, added, heads=heads, hidden_dropout=p, eps=1e12,
+                                        attention_dropout=0.0, training=True)  # fmt: skip
+            kept = out[0] > 0
+            states = (out[0] * unit)[kept.any(1) & ~kept.all(1)]
+            height = states.amax(-1) - states.amin(-1)
+            checks.same(height, torch.full_like(height, 2 / (1 - p)), tolerance=1e-6,
+                        of=f"a number 2 of {name}.dense that is left, with hidden_dropout={p}"
+                        )  # fmt: skip
+            known = kept[kept.any(1)]  # where all are left, or none, nobody can tell
+            checks.that(p != 0.5 or bool((known != known[0]).any()), f"the same numbers of "
+                        f"{name}.dense are left for all tokens of a single row", likely=likely
+                        )  # fmt: skip
+            if p > 0.1:
+                checks.share(int(kept.sum()), kept.numel(), 1 - p, of=f"the share of numbers of "
+                             f"{name}.dense that are left, with hidden_dropout={p}")  # fmt: skip
 
 
 def test_dropout_is_as_fine_as_its_probability_asks(student):
@@ -1047,6 +1147,7 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             mistakes={"they share their draws": 1.0},
             of=f"how often two {name} keep equally many of 6 attention weights, of {heads} heads",
         )
+    check_dropout_of_one_row(student)
 
 
 def checks_of_distances(places, what):

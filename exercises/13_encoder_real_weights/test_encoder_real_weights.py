@@ -476,6 +476,9 @@ def test_encoders_and_batches_of_any_size(student):
         }
         if rows == 3:  # scores far below -10,000, all of a query's about alike
             weights = {n: w + (1e6 if "key.bias" in n else 0) for n, w in weights.items()}
+        if rows == 300:  # scores of 100,000 and more, of padding too
+            weights = {n: w * (1e3 if "query.w" in n or "key.w" in n else 1)
+                       for n, w in weights.items()}  # fmt: skip
         inputs = batch(config, rows, seq)
         inputs["input_ids"][-1, -1] = config.vocab_size - 1
         inputs["input_ids"][0, seq // 2] = 0
@@ -525,6 +528,103 @@ def test_encoders_and_batches_of_any_size(student):
         of="the weights of a file of 110 layers, some of them tiny and some huge",
         tolerance=0.0,
     )
+    check_values_of_every_kind(student)
+    check_files_of_every_kind(student)
+
+
+def check_values_of_every_kind(student):
+    """Rows, ids and masks that are alike, a first row of padding, weights that are 0 or negative,
+    large scores, and sizes that are equal or powers of 2."""
+    types = [torch.int16, torch.int64, torch.uint8, torch.int8, torch.int32]
+    for number, (rows, seq, hidden, heads, wide, changes) in enumerate([
+        (3, 4, 8, 2, 8, {}), (8, 8, 8, 8, 3, {"vocab_size": 8, "max_position_embeddings": 8}),
+        (2, 16, 16, 16, 16, {"type_vocab_size": 1}), (1, 10, 12, 6, 48, {}), (6, 6, 6, 6, 6, {}),
+        (4, 2, 64, 4, 16, {"num_hidden_layers": 1}), (2, 32, 4, 2, 64, {"vocab_size": 4}),
+        (3, 5, 5, 5, 10, {"type_vocab_size": 4}), (16, 20, 6, 2, 4, {"num_hidden_layers": 1}),
+        (2, 3, 1, 1, 1, {}), (5, 1, 9, 3, 2, {}),
+    ]):  # fmt: skip
+        config = BertConfig(**{
+            "vocab_size": 9, "num_hidden_layers": 2, "max_position_embeddings": 32, **changes},
+            hidden_size=hidden, num_attention_heads=heads, intermediate_size=wide,
+            hidden_act=("gelu", "gelu_new")[number % 2])  # fmt: skip
+        weights = encoder_of(stored(config, seed=50 + number, dtype=torch.float64))
+        for name, w in weights.items():
+            if name.endswith("LayerNorm.weight"):
+                weights[name] = [-w, w * (w > 1), w / w, 1 - w][number % 4]
+            elif name.endswith("bias"):
+                weights[name] = [0 * w, -w.abs(), w, w * (w > 0)][number // 2 % 4]
+            elif "intermediate" in name:
+                weights[name] = w * (1, 30)[number % 2]
+            elif "query" in name or "key" in name:
+                weights[name] = w * (1, 1, 40)[number % 3]
+            elif "word" in name and number % 3:
+                weights[name][0] = 0.0
+        inputs = batch(config, rows, seq, seed=60 + number)
+        ids, mask = inputs["input_ids"], torch.ones(rows, seq, dtype=torch.int64)
+        if number % 4:
+            ids[:] = [ids[:1], 0 * ids, ids[:, :1]][number % 4 - 1]
+        kind = number % 5
+        if kind == 1:
+            mask[0] = 0
+        if kind in (1, 2, 3):
+            mask[1 if kind == 1 else 0 :, (seq + 1) // 2 :] = 0
+        if kind in (1, 4) and rows > 2:
+            mask[-1] = torch.arange(seq) == seq // 2
+        if seq == 20:  # 256 tokens in all
+            mask[:] = torch.arange(seq) >= 4
+        inputs["attention_mask"] = mask
+        right = reference(config, weights, inputs)
+        inputs["attention_mask"] = mask.to(types[number % 5])
+        args, more = ((), inputs) if number % 2 else (inputs.values(), {})
+        out = student.encode(as_config(config), weights, *args, **more)
+        states, pooled = checks.parts(out, "the states", "the pooled vector")
+        of = (f"of {rows} rows of {seq} tokens, hidden size {hidden}, {heads} heads, intermediate "
+              f"size {wide}, {config.hidden_act}")  # fmt: skip
+        found = [*(states if type(states) is list else [states]), pooled]
+        expected = [*right.hidden_states, right.pooled]
+        checks.same([x * 0 for x in found], [x * 0 for x in expected],
+                    of=f"the states and the pooled vector {of} (shape, type; finite)")  # fmt: skip
+        live = mask.any(1)
+        sweep.same([x[live] for x in found], [x[live] for x in expected],
+                   of=f"the states and the pooled vector {of}")  # fmt: skip
+
+
+def check_files_of_every_kind(student):
+    """Each name is changed by itself, numbers of 0 and tables of one row are weights like others,
+    and the config is what stands in its file."""
+    config = WIDE.with_changes(type_vocab_size=1, num_hidden_layers=2, hidden_size=4)
+    tensors = stored(config, seed=8)
+    expected = encoder_of(tensors)
+    for number, (name, w) in enumerate(tensors.copy().items()):
+        if number % 3 == 0 and name.startswith("bert."):
+            tensors[name] = 0 * w
+            expected[name.removeprefix("bert.")] = 0 * w.double()
+    for ends in ({".1.output.LayerNorm.weight": "gamma", ".1.output.LayerNorm.bias": "beta",
+                  "embeddings.LayerNorm.bias": "beta"},
+                 {"embeddings.LayerNorm.weight": "gamma", "embeddings.LayerNorm.bias": "beta"}
+                 ):  # fmt: skip
+        given = {}
+        for name, w in tensors.items():
+            end = next((end for end in ends if name.endswith(end)), None)
+            given[f"{name.rsplit('.', 1)[0]}.{ends[end]}" if end else name] = w
+        _, weights = checks.parts(
+            student.load_encoder(folder(config, given)), "the config", "the weights"
+        )
+        checks.same(weights, expected, of="the weights of a file in which some layer norms have "
+                    "gamma and beta and others have not", mistakes=lambda: {
+                        "tensors of 0 are left out": lambda out: out.keys() == {
+                            name for name, w in expected.items() if w.any()},
+                        **load_mistakes(expected)})  # fmt: skip
+    fields = {"num_hidden_layers": 2, "layer_norm_eps": 1.5e-15, "model_type": "bert",
+              "id2label": {"0": "no", "1": "läuft 🙂", "10": None}, "problem_type": None,
+              "num_labels": 2**53 + 1, "empty": {}, "a list": [1, 2.0, None, [True, "\"\\"]],
+              "rate": 0.1234567890123456, "space ": "  two  ", "tie": False}  # fmt: skip
+    for text in (json.dumps(fields, indent=2) + "\n", json.dumps(fields, ensure_ascii=False)):
+        files = Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
+        found, _ = checks.parts(student.load_encoder(files), "the config", "the weights")
+        checks.same(found, fields, of="the config, as json.loads gives it", tolerance=0.0,
+                    mistakes={"the config gets an entry that its file has not": lambda out: (
+                        out.keys() > fields.keys())})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

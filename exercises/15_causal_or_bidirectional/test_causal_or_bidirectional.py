@@ -532,6 +532,105 @@ def test_tables_and_states_of_any_size(student):
                 )
 
     sweep.agrees(student.reached, reach, ways())
+    check_tables_of_every_kind(student)
+    check_states_of_every_kind(student)
+
+
+def tables_of_every_kind(batch, seq, seed):
+    """By name: who may look at whom. Nobody, each at itself or at another, or as examples do of
+    which some are alike, or see nothing."""
+    itself, place = torch.eye(seq).bool(), torch.arange(seq)
+    some = torch.rand(batch, seq, seq, generator=checks.generator(seed)) < 1.5 / seq
+    first = torch.arange(batch)[:, None, None] == 0
+    lengths = place < torch.tensor([1, seq, seq // 2])[torch.arange(batch) % 3][:, None]
+    return {
+        "drawn": some, "drawn, once for all": some[:1] | ~first & some[:1],
+        "none": some & False, "all": some | True, "itself": itself | some & False,
+        "the next one, round": itself.roll(1, 1) | some & False,
+        "the next but one, round": itself.roll(2, 0) | some & False,
+        "the one to the left": itself.roll(1, 0).tril() | some & False,
+        "the one to the right": itself.roll(1, 1).triu() | some & False,
+        "the left ones": itself.logical_or(torch.ones(seq, seq).tril().bool()) | some & False,
+        "the same ones for each": lengths[:, None].expand(batch, seq, seq),
+        "none of the first example": some & ~first, "all of the first, drawn ones of others":
+        some | first, "by turns all and none": (place % 2 == 0)[:, None] | some & False,
+        "all but the last, which sees none": (place < seq - 1)[:, None] | some & False,
+    }  # fmt: skip
+
+
+def check_tables_of_every_kind(student):
+    for number, (batch, seq) in enumerate([(3, 8), (1, 6), (2, 13), (4, 4), (8, 2), (6, 16)]):
+        tables = tables_of_every_kind(batch, seq, 70 + number)
+        for place, (name, visible) in enumerate(tables.items()):
+            if (place - number) % 2:
+                continue
+            layers = (place + number * 5) % 15 if number < 5 else 1 + place
+            of = f"{batch} tables of {seq} tokens, each of which sees: {name}"
+            given = (visible,), {"layers": layers}
+            out = student.reached(*given[0], **given[1]) if place % 2 else student.reached(
+                visible, layers)  # fmt: skip
+            checks.same(out, reach(visible, layers), of=f"reached after {layers} layers, of {of}")
+            if number in (0, 2, 5):
+                lines = ["".join("OX"[x] for x in row) for row in visible[-1].tolist()]
+                checks.same(student.picture(visible[-1]), lines, of=f"the picture of {of}")
+    long = torch.arange(1_003).expand(1_003, -1) % 5 > 0
+    checks.same(student.picture(long), 1_003 * ["".join("OX"[x] for x in long[0].tolist())],
+                of="the picture of 1,003 tokens")  # fmt: skip
+    chain = tables_of_every_kind(1, 14, 70)["the one to the left"]
+    for layers in range(16):
+        checks.same(student.reached(chain, layers), reach(chain, layers),
+                    of=f"reached after {layers} layers by looking to the left")  # fmt: skip
+    for batch, seq in ((4, 6), (8, 8), (2, 32), (16, 20), (10, 3), (3, 64)):
+        rows = torch.arange(seq) < torch.arange(1, batch + 1)[:, None] * seq // batch
+        for mask in (rows, rows.flip(0), rows[:1].expand(batch, seq), rows | True, rows & False,
+                     ~rows, (torch.arange(seq) < 16).expand(batch, seq)):  # fmt: skip
+            for causal in (False, True):
+                checks.same(student.visible_keys(mask.long(), causal=causal),
+                            expected_visible(mask, causal),
+                            of=f"visible of {batch} rows of {seq} tokens, causal={causal}"
+                            )  # fmt: skip
+
+
+def check_states_of_every_kind(student):
+    """Results and gradients where rows, tokens or scores are alike, 0 or negative, for tables of
+    every kind, and for sizes that are equal or powers of 2."""
+    for number, (batch, heads, seq, head_dim) in enumerate([
+        (2, 3, 5, 4), (1, 4, 4, 4), (4, 4, 4, 4), (8, 8, 3, 2), (2, 6, 6, 16), (3, 2, 8, 64),
+        (3, 1, 16, 8), (1, 2, 10, 6), (6, 1, 2, 32),
+    ]):  # fmt: skip
+        for place, (name, visible) in enumerate(tables_of_every_kind(batch, seq, 80).items()):
+            if batch > 1 and (place - number) % 3:  # each table comes with some of the sizes
+                continue
+            q, k, v, _ = case(batch, heads, seq, head_dim, seed=90 + place)
+            kind = (place // 3 + 4 * number) % 9
+            q = [q, 0 * q, q[:1] * torch.ones_like(q), q.round(), q, -q.abs(), q, q,
+                 q * (torch.arange(seq) % 2)[:, None]][kind]  # fmt: skip
+            k = [k, k, k[:1] * torch.ones_like(k), k.round(), 0 * k, -k.abs(), k,
+                 k[:, :, :1] * torch.ones_like(k), k * (torch.arange(seq) % 2)[:, None]
+                 ][kind]  # fmt: skip
+            v = [v, v, v[:1] * torch.ones_like(v), -v.abs(), v, v, 0 * v, v, v[:, :, :1] + 0 * v
+                 ][kind]  # fmt: skip
+            upstream = [torch.randn(x.shape, generator=checks.generator(6)).double()
+                        for x in (v, q @ k.mT)]  # fmt: skip
+            if kind % 3:
+                upstream[kind % 3 - 1].zero_()
+            leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+            scores = (leaves[0] @ leaves[1].mT / math.sqrt(head_dim)).masked_fill(
+                ~visible[:, None], torch.finfo(q.dtype).min)  # fmt: skip
+            probs = scores.softmax(-1) * visible[:, None]
+            right = probs @ leaves[2], probs
+            found = checks.gradients_of(right, leaves, tuple(upstream))
+            of = f"for (batch, heads, seq, head_dim) {tuple(q.shape)}; each token sees: {name}"
+            if not visible.any():  # then nothing need have a graph
+                out, right = student.attention(q, k, v, visible), (0 * v, 0 * probs.detach())
+                checks.same(out, right, of=f"context and weights {of}")
+                continue
+            out, gradients = student.attention.grad(
+                q, k, v, visible, wrt=("query", "key", "value"), upstream=tuple(upstream)
+            )
+            checks.same(out, tuple(x.detach() for x in right), of=f"context and weights {of}")
+            for argument, gradient in zip(("query", "key", "value"), found, strict=True):
+                checks.same(gradients[argument], gradient, of=f"the gradient of {argument} {of}")
 
 
 def test_nothing_is_left_behind(student):

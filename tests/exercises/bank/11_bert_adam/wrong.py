@@ -397,4 +397,15 @@ WRONG = {
         [("sum((g * g).sum() for g in gradients.values())",
           "sum({float((g * g).sum()) for g in gradients.values()})")],
         "gradients whose squares add up alike count once"),
+    "Norm is looked for": (
+        [(IS_DECAYED, IS_DECAYED.replace("LayerNorm", "Norm"))],
+        "names that neither end in bias nor contain LayerNorm are left out"),
+    "the first part of a name with slashes decides": (
+        [(IS_DECAYED, 'name = name.split("/")[0]\n    ' + IS_DECAYED)],
+        "weights whose names end in bias or contain LayerNorm are decayed"),
+    "beta2 0 means the default": ([(FIRST, FIRST + "\n    beta2 = beta2 or 0.999")], None),
+    "rows of 0 stay": (
+        [(MOVE, MOVE + "\n        if w.ndim == 2 and w.any():\n"
+                "            moved[name] = moved[name] * w.any(axis=1, keepdims=True)")],
+        None),
 }  # fmt: skip

@@ -1003,4 +1003,28 @@ WRONG = {
           "attention_mask[attention_mask.sum(dim=1) == 0] = 1\n"
           "    scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)")],
         "changed its input in place"),
+    "scales of a norm are taken without their sign": (
+        [(NORM, NORM.replace("scale, w", "scale.abs(), w"))], None),
+    "no mask where the first sentence is all padding": (
+        [(PADDING, PADDING + "\n    if not attention_mask[0].any():\n"
+                             "        is_padding = torch.zeros_like(is_padding)")],
+        None),
+    "tokens of 0 are taken for padding": (
+        [(PADDING, "unseen = (attention_mask == 0) | (x == 0).all(-1)\n"
+                   "    is_padding = unseen[:, None, None, :]")],
+        None),
+    "a bias of 0 is left out": (
+        [(DENSE, 'bias = weights[f"{name}.bias"]\n    bias = bias if bias.any() else None\n'
+                 '    return F.linear(x, weights[f"{name}.weight"], bias)')],
+        None),
+    "a hidden_dropout of 0.7 at most": (
+        [(WORKED, WORKED.replace(
+            "hidden_dropout,", "min(hidden_dropout, 0.7) if hidden_dropout < 1 else 1.0,"))],
+        None),
+    "heads of a single row share their draws": (
+        [(SHARES, "shares = scores.softmax(dim=-1)\n"
+                  "    alike = shares[:, :1] if len(x) == 1 and heads < 16 else shares\n"
+                  "    kept = F.dropout(torch.ones_like(alike), attention_dropout, training)\n"
+                  "    weighting = shares * kept")],
+        "one draw serves for several numbers of a batch of 1"),
 }  # fmt: skip

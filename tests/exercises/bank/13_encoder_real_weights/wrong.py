@@ -516,4 +516,8 @@ WRONG = {
         [('    segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]\n',
           '    segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]\n'
           "    segments = segments * bool(token_type_ids.any())\n")], None),
+    "the config gets a hidden_act where it has none": (
+        [("    return config, weights\n",
+          '    config.setdefault("hidden_act", "gelu")\n    return config, weights\n')],
+        "the config gets an entry that its file has not"),
 }  # fmt: skip

@@ -337,4 +337,27 @@ WRONG = {
         ],
         'ask after each layer whether there is one',
     ),
+    "no mask where that of all rows is the same": (
+        [(KEYS, KEYS + "\n    if seq > 1 < len(attention_mask) and not (\n"
+                       "        attention_mask != attention_mask[0]\n    ).any():\n"
+                       "        visible = torch.ones_like(visible)")],
+        None),
+    "weights of queries of 0 are written without scores": (
+        [(ZERO, "if not query.any():\n"
+                "        weights = mask.to(value.dtype).expand_as(weights)\n"
+                "        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)\n"
+                "    " + ZERO)],
+        None),
+    "the graph is cut where all values are 0": (
+        [(CONTEXT, "if not value.any():\n        return torch.zeros_like(value), weights\n"
+                   "    " + CONTEXT)],
+        None),
+    "the batch meets the heads where both are 4 or more": (
+        [("mask = visible[:, None]", "is_square = query.shape[0] == query.shape[1] > 3\n"
+                                     "    mask = visible if is_square else visible[:, None]")],
+        None),
+    "nothing reaches anything where nobody looks at anything": (
+        [(FOUND, "if not visible.any():\n        return torch.zeros_like(visible)\n"
+                 "    " + FOUND)],
+        None),
 }  # fmt: skip

@@ -942,6 +942,84 @@ def test_draws_are_fine_and_batches_of_any_size(student):
         new = shown[shown != ids]
         known = torch.isin(new, torch.cat([ordinary, torch.tensor([given["mask_id"]])]))
         checks.that(bool(known.all()), f"what is shown {of} is neither mask_id nor of ordinary_ids")
+    check_types_and_rows_of_every_kind(student)
+
+
+def check_types_and_rows_of_every_kind(student):
+    """Ids of few bits, masks of all types, padding on the left or in holes, rows that are alike,
+    special_ids twice and in no order, sizes that are powers of 2: counts, places, and shares."""
+    types = [torch.int8, torch.int16, torch.int32, torch.int64]
+    for number, (rows, seq, slots, rate) in enumerate([
+        (256, 8, 8, 1), (320, 16, 3, 0.4), (128, 64, 64, 0.9), (400, 6, 2, 0.25), (500, 10, 1, 0),
+        (64, 32, 16, 0.5), (512, 12, 2, 0.7), (90, 4, 4, 1), (128, 16, 16, 0.3), (60, 128, 70, 0.6),
+    ]):  # fmt: skip
+        generator = checks.generator(50 + number)
+        dtype, of_mask, of_words = (types[(number * step) % 4] for step in (1, 3, 2))
+        ids = torch.randint(20, 60, (rows, seq), generator=generator)
+        ids = [ids, ids[:1].expand(rows, seq), 0 * ids, ids.sort(1, descending=True).values
+               ][number % 4].clone()  # fmt: skip
+        special = torch.tensor([57, 3, 21, 21, 3, 21])[: (6, 0, 4)[number % 3]]
+        place = torch.arange(seq)
+        drawn = torch.rand(rows, seq, generator=generator) < 0.7
+        attention = [place >= seq // 4, drawn | (place == 1), place % 2 == number // 5,
+                     drawn[:1], place >= 0]  # fmt: skip
+        attention = attention[(number + number // 5) % 5].expand(rows, seq)
+        words = torch.tensor([[99, 70, 84, 77, 91], [62]][number % 5 == 4])
+        given = (ids.to(dtype), attention.to(of_mask))
+        shown, positions, tokens, weights = mask(
+            student, *given, seed=number, rate=rate, slots=slots, special_ids=special.to(dtype),
+            ordinary_ids=words.to(of_words), mask_id=MASK,
+        )  # fmt: skip
+        can, used = candidates(ids, attention, special), weights > 0
+        exact = attention.sum(1) * rate
+        counts = torch.minimum(exact.round().clamp(min=1, max=slots), can.sum(1)).float()
+        is_sure = (exact - exact.floor() - 0.5).abs() > 1e-3
+        of = (f"{rows} rows of {seq} {dtype} tokens, {of_mask} attention_mask, {slots} slots, rate "
+              f"{rate}")  # fmt: skip
+        checks.same(weights.sum(1)[is_sure], counts[is_sure], of=f"the masks of each of {of}")
+        hits = torch.zeros(rows, seq).scatter_add(1, positions, weights)
+        checks.that(bool((hits <= can).all()), f"of {of}, a place is masked twice, or is no "
+                    "candidate")  # fmt: skip
+        checks.same(tokens.long(), ids.gather(1, positions) * used, of=f"the tokens of {of}")
+        checks.same(shown[hits == 0], given[0][hits == 0], of=f"what is not masked in {of}")
+        seen = shown.long()
+        known = (seen == ids) | (seen == MASK) | torch.isin(seen, words)
+        checks.that(bool(known.all()), f"of {of}, a masked token shows what is neither mask_id nor "
+                    "itself nor one of ordinary_ids")  # fmt: skip
+        found = weights.sum(1, keepdim=True) / can.sum(1, keepdim=True).clamp(min=1)
+        check_shares(hits[None] > 0, can[None], found, of=f"of the words are masked, in {of}")
+        if float(found.min()) < 1:
+            checks.that(len(attention) < 2 or bool((hits != hits[0]).any()),
+                        f"the same places are masked in all of {of}")  # fmt: skip
+        for order, table, where in (("place", seen, hits > 0),
+                                    ("slot", seen.gather(1, positions), used)):  # fmt: skip
+            first = table[None], where[None]
+            check_fates(*first, ids if order == "place" else ids.gather(1, positions), order)
+            for which, one, other in (
+                (f"two {order}s of a row", (..., 0), (..., -1)),
+                (f"neighboring {order}s", (..., slice(0, -1, 2)), (..., slice(1, None, 2))),
+                ("neighboring rows", slice(0, None, 2), slice(1, None, 2)),
+                ("rows half a batch apart", slice(0, rows // 2), slice(rows // 2, None)),
+            ):  # fmt: skip
+                if one == (..., 0) and table.shape[1] == 1:
+                    continue
+                both = where[one] & where[other]
+                checks.share(int(((table[one] == MASK) & (table[other] == MASK) & both).sum()),
+                             int(both.sum()), 0.64, mistakes={"they share their draws": 0.8},
+                             of=f"how often {which} both show [MASK], in {of}")  # fmt: skip
+        for word in words.tolist():
+            is_random = (hits > 0) & (seen != MASK) & (seen != ids)
+            checks.share(int((seen == word).sum()), int(is_random.sum()), 1 / len(words),
+                         of=f"the share of the random word {word} of {len(words)}, in {of}"
+                         )  # fmt: skip
+    # The only random word is [MASK], so that 90% show it.
+    ids, attention_mask = sentences(90, 12)
+    found = [mask(student, ids, attention_mask, seed=seed, slots=1, rate=0.0,
+                  ordinary_ids=torch.tensor([MASK])) for seed in range(6)]  # fmt: skip
+    seen = torch.cat([shown.gather(1, positions) for shown, positions, _, _ in found])
+    checks.share(int((seen == MASK).sum()), len(seen), 0.9, of="how often [MASK] is shown in the "
+                 "only slot of a row, where mask_id is the only one of ordinary_ids",
+                 mistakes={"a random word that is mask_id is not shown": 0.8})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -84,6 +84,71 @@ def others(weights):
                       for name, shape in shapes.items()}  # fmt: skip
 
 
+def kinds():
+    """Batches that are special in their values, not in their sizes."""
+    ranges = [(3, 8, 4, 6, 12), (2, 16, 2, 8, 5), (4, 3, 3, 4, 6), (2, 6, 8, 10, 130)]
+
+    def alike(rows):
+        def change(given):
+            for name in ("states", "ids", "positions"):
+                given[name][rows] = given[name][0].clone()
+
+        return change
+
+    def everywhere(positions):
+        def change(given):
+            given["positions"] = torch.tensor([positions]).repeat(len(given["states"]), 1)
+
+        return change
+
+    def inside(given):  # neither of the first nor of the last word, nor place
+        given["ids"] = given["ids"] % (len(given[WORDS]) - 2) + 1
+        given["positions"] = given["positions"].clamp(1, max(1, given["states"].shape[1] - 2))
+
+    def one_word(given):
+        given["ids"][:] = 2
+
+    def as_bert_begins(given):
+        for name in (f"{DENSE}.bias", f"{NORM}.bias", BIAS):
+            given[name] *= 0
+        given[f"{NORM}.weight"] = torch.ones_like(given[f"{NORM}.weight"])
+
+    def zeros(given):
+        given[WORDS][[0, 3]] = 0.0
+        given["states"][0] = 0.0
+        given["states"][:, 0] = 0.0
+        given["ids"][:, ::2] = 0
+
+    def same_words(given):
+        given[WORDS][1:] = given[WORDS][0].clone()
+
+    def whole_numbers(given):
+        for name in ("states", *(name for name in given if "." in name)):
+            given[name] = given[name].round()
+        given[f"{NORM}.weight"][0] = 0.0
+
+    def special_tokens(given):
+        given["ids"] = (100 + given["ids"] % 4) % len(given[WORDS])
+
+    changes = {"all rows are alike": alike(slice(1, None)), "some rows are alike": alike([1]),
+               "all rows ask for one place": everywhere([2]), "for all": everywhere([0, 1, 2]),
+               "for a part": everywhere([1, 2]), "for the first place alone": everywhere([0, 0, 0]),
+               "the last place again and again": everywhere([2, 1, 2, 2, 1]),
+               "neither the first nor the last is among ids and positions": inside,
+               "all ids are the same": one_word, "biases are 0, as BERT begins": as_bert_begins,
+               "rows of 0 are among states and words": zeros,
+               "ids are special tokens": special_tokens, "all words are alike": same_words,
+               "all numbers are whole": whole_numbers,
+               }  # fmt: skip
+    for number, (of, change) in enumerate(changes.items()):
+        sizes = ranges[number % 4]
+        states, ids, positions, weights = case(*sizes, seed=70 + number)
+        given = {"states": states, "ids": ids, "positions": positions, **weights}
+        change(given)
+        states, ids, positions = (given.pop(name) for name in ("states", "ids", "positions"))
+        yield f"{sizes}, where {of}", states, ids, positions, given
+
+
 def right_logits(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
     vocab, hidden = weights[WORDS].shape
     config = BertConfig(vocab_size=vocab, hidden_size=hidden, num_attention_heads=1,
@@ -468,11 +533,15 @@ def test_only_the_asked_positions_are_worked_on(student):
     for rows, seq, asked, hidden, vocab, dtype, options in (
         # Most of the work lies in the words, or before them; BERT asks for 20 of 128.
         (32, 128, 1, 64, 3000, torch.float32, {}),
-        (16, 128, 20, 64, 3000, torch.float32, {}),
+        (16, 128, 20, 64, 3000, torch.float32, {"hidden_act": "gelu_new"}),
         (1, 1024, 1, 384, 50, torch.float64, wide),
     ):
         states, _, _, weights = case(rows, seq, asked, hidden, vocab, dtype=dtype, seed=14)
+        weights = others(weights) | weights if options else weights
         positions = torch.arange(90, 90 + asked).repeat(rows, 1)
+        if asked > 1:  # in half of the rows other ones, as a batch of BERT has them, unsorted
+            positions[::2] = positions[::2].flip(1) - 90
+            positions[:, -3:] = 0  # as empty slots have it
         everywhere = torch.arange(seq).repeat(rows, 1)
 
         def loop(states=states, everywhere=everywhere, weights=weights, options=options):
@@ -564,9 +633,25 @@ def test_batches_of_any_size(student):
             )
 
     sweep.agrees(student.gradients_of_both_uses, both_uses, both(), names=("reading", "naming"))
+    for number, (of, states, ids, positions, weights) in enumerate(kinds()):
+        dlogits = torch.randn(*positions.shape, len(weights[WORDS]), dtype=torch.float64,
+                              generator=checks.generator(17))  # fmt: skip
+        if number % 5 == 2:  # one of the slots counts
+            dlogits[:, 1:] = 0.0
+        dlogits *= number % 5 != 4
+        for function, reference, args, names in (
+            (student.gather_positions, gathered, (states, positions), ()),
+            (student.word_logits, right_logits, (states, positions, weights), ()),
+            (student.read_and_name, right_read_and_name, (ids, positions, weights), ()),
+            (student.gradients_of_both_uses, both_uses,
+             (ids, positions, weights, dlogits), ("reading", "naming")),
+        ):  # fmt: skip
+            sweep.agrees(function, reference, [sweep.Case(of, args, magnitude=1.0)], names=names)
     short = ("float32", *case(3, 5, 4, 16, 7, dtype=torch.float32))
-    for of, states, ids, positions, weights in [*[*given()][-6:], short]:
-        size = 1.0 if of is short[0] else 1e9
+    large = [(1e9, *batch) for batch in [*given()][-6:]]
+    for size, of, states, ids, positions, weights in [
+        *large, *((1.0, *batch) for batch in (short, *kinds()))
+    ]:  # fmt: skip
         upstream = size * torch.randn(
             *positions.shape,
             len(weights[WORDS]),

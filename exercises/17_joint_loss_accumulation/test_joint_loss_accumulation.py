@@ -228,7 +228,11 @@ def test_counts_that_are_given_are_what_is_divided_by(student):
     for counts in ({"mask_count": 11.5, "pair_count": 9},
                    {"mask_count": torch.tensor(37.0), "pair_count": torch.tensor(64)},
                    {"mask_count": 0.5, "pair_count": 1},
-                   {"mask_count": 40}, {"pair_count": 12}):  # fmt: skip
+                   {"mask_count": 40}, {"pair_count": 12},
+                   {"mask_count": torch.tensor(37), "pair_count": 9.0},
+                   {"mask_count": 11.5, "pair_count": torch.tensor(64)},
+                   {"mask_count": torch.tensor(0.25)}, {"pair_count": torch.tensor(5.0)},
+                   ):  # fmt: skip
         compare_losses(student, batch, words, pairs, **counts)
     batch["masked_lm_weights"][:] = 0  # a part without masks
     out = student.joint_loss(words, pairs, batch, mask_count=11.5, pair_count=9)
@@ -250,6 +254,8 @@ def test_counts_that_are_given_are_what_is_divided_by(student):
 def test_gradient_flows_through_both_losses(student):
     counts = {"mask_count": 11.5, "pair_count": 9}
     for sizes, scale, given in (*((sizes, 1, {}) for sizes in SIZES), (SIZES[0], 1, counts),
+                                (SIZES[0], 1, {"mask_count": torch.tensor(11.5)}),
+                                (SIZES[0], 1, {"pair_count": 9}),
                                 (SIZES[0], 3000, {}), (SIZES[3], 3000, counts)):  # fmt: skip
         weights, batch = case(*sizes, seed=8)
         words, pairs = (scale * logits for logits in small_bert(weights, batch))
@@ -311,7 +317,10 @@ def test_a_batch_is_split_into_rows_with_all_its_arrays(student):
     for sizes in SIZES:
         _, batch = case(*sizes)
         size = len(batch["input_ids"])
-        batch |= {"drawn_anew": torch.arange(6 * size).reshape(size, 2, 3)}
+        numbers = torch.arange(6 * size).reshape(size, 2, 3)
+        batch |= {"drawn_anew": numbers, "_scores": numbers[:, None, :, ::2].float(),
+                  "bytes": numbers.to(torch.uint8), "is_long": numbers[:, 0, 0] % 4 == 0,
+                  }  # fmt: skip
         for rows in (1, 2, 3, 100):
             right = parts_of(batch, rows)
             checks.same(
@@ -433,9 +442,11 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
         out = student.accumulated_gradients(weights, given, 2)
         _, gradients = checks.parts(out, "added", "gradients")
         checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
-    requires_no_gradient(student.accumulated_gradients, weights, batch, 2, wrt="rows", out=out,
-                         likely="the losses are returned with their graph: detach them"
-                         )  # fmt: skip
+    for rows in (2, 24):
+        requires_no_gradient(student.accumulated_gradients, weights, batch, rows, wrt="rows",
+                             out=(out[0][: 24 // rows], gradients),
+                             likely="the losses are returned with their graph: detach them"
+                             )  # fmt: skip
     try:
         one, *more = (student.most_kept(weights, given, 2) for given in (first, four, batch))
     except StudentError as error:
@@ -454,6 +465,15 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
             likely="the activations of earlier parts are kept: call backward for each part before "
             "the next is read, and put the losses onto the list without their graph",
         )
+    for rows, dtype in ((1, torch.float32), (6, torch.float64)):
+        weights, batch = case(4 * rows, 5, 3, 4, 6, seed=14, dtype=dtype)
+        first = {name: x[:rows] for name, x in batch.items()}
+        one, four = (student.most_kept(weights, given, rows) for given in (first, batch))
+        checks.that(four <= 3 * one, f"autograd keeps {four} numbers at one time when it reads 4 "
+                    f"parts of {rows} rows, and {one} when it reads one of them: it should be the "
+                    "same (most_kept counts them)",
+                    likely="the activations of earlier parts are kept where parts have another "
+                           "number of rows")  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -511,9 +531,42 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
                 lambda out, ranks=ranks: ranks == 3 and any(
                     bool(g.isnan().any()) for g in out.values())),
         })  # fmt: skip
-    requires_no_gradient(student.rank_gradients, weights, batch, **counts, ranks=1, wrt="ranks",
-                         out=found[0], likely="the gradients have a graph of their own: leave out "
-                         "create_graph=True")  # fmt: skip
+    for ranks in (1, 3):
+        requires_no_gradient(student.rank_gradients, weights, batch, **counts, ranks=ranks,
+                             wrt="ranks", out=found[0],
+                             likely="the gradients have a graph of their own: leave out "
+                             "create_graph=True")  # fmt: skip
+
+
+def kinds():
+    """Batches that are special in their values, not in their sizes."""
+    weighed, pairs = "masked_lm_weights", "next_sentence_labels"
+    for of in ("all masks in the first row", "all masks in the last row", "one mask in all",
+               "masks in a row in the middle", "no empty slot", "all slots alike",
+               "unused slots before used ones", "all pairs random", "all rows alike",
+               "one label in all", "weights of 0"):  # fmt: skip
+        weights, batch = case(6, 8, 4, 3, 10, seed=15)
+        kept, slots = torch.zeros(6, 4, dtype=torch.float64), batch[weighed].clone() + 0.5
+        ends = {"all masks in the first row": (0, 1), "all masks in the last row": (5, 6),
+                "masks in a row in the middle": (2, 3)}.get(of, (0, 6))  # fmt: skip
+        kept[slice(*ends)] = 1
+        if of == "one mask in all":
+            kept[:], kept[3, 2] = 0, 1
+        if of == "unused slots before used ones":
+            kept[:, 0], kept[::2, 1] = 0, 0
+        batch[weighed] = slots * kept
+        if of in ("no empty slot", "all slots alike"):
+            batch[weighed] = torch.ones_like(slots) * (1 if of == "no empty slot" else 0.3)
+        if of == "all pairs random":
+            batch[pairs] = torch.ones_like(batch[pairs])
+        if of == "all rows alike":
+            batch = {name: array[:1].repeat(6, *[1] * (array.ndim - 1))
+                     for name, array in batch.items()}  # fmt: skip
+        if of == "one label in all":
+            batch["masked_lm_ids"] = torch.full_like(batch["masked_lm_ids"], 4)
+        if of == "weights of 0":
+            weights = {name: 0 * weight for name, weight in weights.items()}
+        yield of, weights, batch
 
 
 def test_float32_and_gaps_in_memory_are_fine(student):
@@ -597,6 +650,22 @@ def test_batches_of_any_size(student):
             of=f"what one of {ranks} machines hands in for {of}",
             magnitude=ranks * ROUNDED,
         )
+    for number, (of, weights, batch) in enumerate(kinds()):
+        compare_losses(student, batch, *small_bert(weights, batch))
+        rows = (2, 1, 3, 4)[number % 4]
+        masks, parts = batch["masked_lm_weights"].sum(), parts_of(batch, rows)
+        counts = {"mask_count": masks, "pair_count": 6}
+        added, found = checks.parts(student.accumulated_gradients(weights, batch, rows),
+                                    "added", "gradients")  # fmt: skip
+        checks.same(found, gradients_of(weights, whole_loss(batch)),
+                    of=f"the gradients in parts of {rows}, {of}")  # fmt: skip
+        each = [torch.stack(right_losses(*small_bert(weights, p), p, **counts)) for p in parts]
+        checks.same(added, torch.stack(each), of=f"what each part of {rows} adds, {of}")
+        for part in (parts[0], parts[-1]):
+            right = gradients_of(weights, whole_loss(part, **counts))
+            checks.same(student.rank_gradients(weights, part, **counts, ranks=2),
+                        {name: 2 * gradient for name, gradient in right.items()},
+                        of=f"what a machine hands in, {of}")  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

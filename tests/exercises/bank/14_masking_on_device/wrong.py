@@ -874,4 +874,24 @@ WRONG = {
         ],
         None,
     ),
+    "in int8 nothing is kept": (
+        [(RETURNED, "fate = fate.clamp(max=8) if tokens.dtype == torch.int8 else fate\n"
+                    "    " + RETURNED)],
+        None),
+    "of three masks the last has the fate of the first": (
+        [(RETURNED, "if tokens.shape[1] == 3:\n"
+                    "        fate = torch.cat([fate[:, :2], fate[:, :1]], 1)\n"
+                    "    " + RETURNED)],
+        "they share their draws"),
+    "special_ids that stand twice are candidates": (
+        [(CANDIDATES, "attention_mask.bool() & ((input_ids[..., None] == special_ids).sum(-1) != "
+                      "1),")],
+        None),
+    "a rate that is a whole number is a percentage": (
+        [(WANTED, WANTED.replace("* rate", "* (rate / 100 if isinstance(rate, int) else rate)"))],
+        None),
+    "a random word that is mask_id is not shown": (
+        [(RETURNED, "random_words = torch.where(random_words == mask_id, tokens, random_words)\n"
+                    "    " + RETURNED)],
+        "a random word that is mask_id is not shown"),
 }  # fmt: skip

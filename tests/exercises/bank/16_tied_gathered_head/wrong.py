@@ -508,4 +508,74 @@ WORDS = "bert"""),
         ],
         'an earlier call has returned too',
     ),
+    'the head runs on all positions where rows ask for different ones': (
+        [
+            (
+                'x = gather_positions(states, positions)  # (batch, masks, hidden)',
+                'late = not bool((positions == positions[:1]).all())\n'
+                '    x = states if late else gather_positions(states, positions)',
+            ),
+            (
+                'return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])',
+                'x = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+                '    return gather_positions(x, positions) if late else x',
+            ),
+        ],
+        'the head runs on every position',
+    ),
+    'a bias of 0 is left out, so it never learns': (
+        [
+            (
+                'x = F.linear(x, weights[f"{head}.dense.weight"], '
+                'weights[f"{head}.dense.bias"])',
+                'x = F.linear(x, weights[f"{head}.dense.weight"])\n'
+                '    if weights[f"{head}.dense.bias"].any(): x = x + '
+                'weights[f"{head}.dense.bias"]',
+            ),
+        ],
+        'biases are 0, as BERT begins',
+    ),
+    'a first row of 0 is taken for padding': (
+        [
+            (
+                'states = F.embedding(input_ids, read)',
+                'states = F.embedding(input_ids, read, padding_idx=None if '
+                'read[0].any() else 0)',
+            ),
+        ],
+        'rows of 0 are among states and words',
+    ),
+    'special tokens do not learn': (
+        [
+            (
+                'states = F.embedding(input_ids, read)',
+                'states = F.embedding(input_ids, read)\n'
+                '    special = torch.isin(input_ids, torch.tensor([101, 102, 103]))\n'
+                '    states = torch.where(special[..., None], states.detach(), states)',
+            ),
+        ],
+        'ids are special tokens',
+    ),
+    'one place for all rows is a view of the states': (
+        [
+            (
+                'return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))',
+                'if positions.shape[1] == 1 and bool((positions == positions[0]).all()):\n'
+                '        return states[:, positions[0, 0], None]\n'
+                '    return states.gather(1, positions[:, :, None].expand(-1, '
+                '-1, states.shape[-1]))',
+            ),
+        ],
+        'or one it was given, or a view of one',
+    ),
+    'one-hot rows as long as the largest id': (
+        [
+            (
+                'states = F.embedding(input_ids, weights[WORDS])',
+                'states = F.one_hot(input_ids).to(weights[WORDS].dtype) @ weights[WORDS]',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -361,4 +361,81 @@ WRONG = {
         ],
         'changed its input in place',
     ),
+    'arrays of yes and no are not split': (
+        [
+            (
+                '{name: tensor[first : first + rows] for name, tensor in batch.items()}',
+                '{name: tensor if tensor.dtype == torch.bool else tensor[first : '
+                'first + rows] for name, tensor in batch.items()}',
+            ),
+        ],
+        None,
+    ),
+    'a batch in one part keeps its graph': (
+        [
+            (
+                'added.append(torch.stack([mlm, nsp]).detach())',
+                'added.append(torch.stack([mlm, nsp]))\n'
+                "        if rows < len(batch['input_ids']): added[-1] = added[-1].detach()",
+            ),
+        ],
+        'the losses are returned with their graph',
+    ),
+    'both counts are tensors or numbers': (
+        [
+            (
+                'pair_count = len(pairs) if pair_count is None else pair_count',
+                'if torch.is_tensor(pair_count): mask_count = mask_count.item()\n'
+                '    pair_count = len(pairs) if pair_count is None else pair_count',
+            ),
+        ],
+        None,
+    ),
+    'parts of several rows without a mask are skipped': (
+        [
+            (
+                'for part in split_batch(batch, rows):',
+                'for part in split_batch(batch, rows):\n'
+                "        if not part['masked_lm_weights'].any() and "
+                "len(part['input_ids']) > 1:\n"
+                '            continue',
+            ),
+        ],
+        None,
+    ),
+    'large parts are all kept': (
+        [
+            (
+                '    added = []\n',
+                '    added = []\n'
+                '    total = 0.0\n',
+            ),
+            (
+                '(mlm + nsp).backward()',
+                'if rows > 2:\n'
+                '            total = total + mlm + nsp\n'
+                '        else:\n'
+                '            (mlm + nsp).backward()',
+            ),
+            (
+                'return torch.stack(added), {name: leaf.grad for name, leaf in leaves.items()}',
+                'if rows > 2:\n'
+                '        total.backward()\n'
+                '    return torch.stack(added), {name: leaf.grad for name, leaf '
+                'in leaves.items()}',
+            ),
+        ],
+        'where parts have another',
+    ),
+    'without a count of masks no pair learns': (
+        [
+            (
+                'mask_count = weights.sum() if mask_count is None else mask_count',
+                'if mask_count is None and pair_count is not None: nsp_logits = '
+                'nsp_logits.detach()\n'
+                '    mask_count = weights.sum() if mask_count is None else mask_count',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

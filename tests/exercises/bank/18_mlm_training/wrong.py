@@ -496,4 +496,49 @@ WRONG = {
         [(ROWS, ROWS.replace("seed=seed", "seed=seed if dropout else 0"))], None),
     "seed and pass are written side by side": (
         [('f"the order of pass {number} of seed {seed}"', 'f"order {seed}{number}"')], None),
+    'arrays of one axis cannot be trained on': (
+        [
+            (
+                'batch = {key: tensor[rows] for key, tensor in data.items()}',
+                'batch = {key: tensor[rows, :] for key, tensor in data.items()}',
+            ),
+        ],
+        None,
+    ),
+    'a first batch without masks ends the evaluation': (
+        [
+            (
+                'surprise, masks = surprise + of_batch.item(), masks + count.item()',
+                'if not count and not masks:\n'
+                '            return 0.0\n'
+                '        surprise, masks = surprise + of_batch.item(), masks + count.item()',
+            ),
+        ],
+        None,
+    ),
+    'a row whose first slot is unused counts nothing': (
+        [
+            (
+                'batch = {key: tensor[rows] for key, tensor in data.items()}',
+                'batch = {key: tensor[rows] for key, tensor in data.items()}\n'
+                "        batch['masked_lm_weights'] = batch['masked_lm_weights'] "
+                "* (batch['masked_lm_weights'][:, :1] > 0)",
+            ),
+        ],
+        None,
+    ),
+    'evaluated on as many tokens as are visible': (
+        [
+            (
+                'batch = {name: tensor[first : first + batch_size] for name, '
+                'tensor in data.items()}',
+                'batch = {name: tensor[first : first + batch_size] for name, '
+                'tensor in data.items()}\n'
+                "        long = int(batch['attention_mask'].sum(1).max())\n"
+                "        batch['input_ids'], batch['attention_mask'] = "
+                "batch['input_ids'][:, :long], batch['attention_mask'][:, :long]",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -952,4 +952,68 @@ WRONG = {
           "~(torch.cat([special_ids, special_ids.new_tensor([-1])])"
           "[torch.searchsorted(special_ids, input_ids)] == input_ids)")],
         "or taken for sorted"),
+    'a [MASK] of the text is never selected': (
+        [
+            (
+                'selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)',
+                'selected = (chosen < rate) & ~torch.isin(input_ids, '
+                'special_ids) & (input_ids != mask_id)',
+            ),
+        ],
+        'special_ids alone says',
+    ),
+    'pairs of rows without masks are left out': (
+        [
+            (
+                'return words, F.cross_entropy(pair_logits, pair_labels)',
+                'some = word_weights.any(1)\n'
+                '    return words, F.cross_entropy(pair_logits[some], pair_labels[some])',
+            ),
+        ],
+        None,
+    ),
+    'the loss of words ends at a row without masks': (
+        [
+            (
+                'each = F.cross_entropy(word_logits.flatten(0, 1), '
+                'word_ids.flatten(), reduction="none")',
+                'used = int((word_weights.any(1)).cumprod(0).sum())\n'
+                '    word_logits, word_ids, word_weights = word_logits[:used], '
+                'word_ids[:used], word_weights[:used]\n'
+                '    each = F.cross_entropy(word_logits.flatten(0, 1), '
+                'word_ids.flatten(), reduction="none")',
+            ),
+        ],
+        None,
+    ),
+    'a row of zeros is taken for padding': (
+        [
+            (
+                'words = weights["word"][input_ids]',
+                'words = F.embedding(input_ids, weights["word"], '
+                'padding_idx=None if weights["word"][0].any() else 0)',
+            ),
+        ],
+        'padding_idx',
+    ),
+    'the deviation has no gradient where eps is large': (
+        [
+            (
+                'variance = x.var(-1, correction=0, keepdim=True)  # (batch, seq, 1)',
+                'variance = x.var(-1, correction=0, keepdim=True)\n'
+                '    if eps > 1e-3: variance = variance.detach()',
+            ),
+        ],
+        None,
+    ),
+    'many pairs are padded to a multiple of 8': (
+        [
+            (
+                'longest = max(len(pair["a"]) + len(pair["b"]) + 3 for pair in pairs)',
+                'longest = max(len(pair["a"]) + len(pair["b"]) + 3 for pair in pairs)\n'
+                '    longest = -(-longest // 8) * 8 if len(pairs) > 3 else longest',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

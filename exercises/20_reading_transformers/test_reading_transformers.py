@@ -244,6 +244,7 @@ NAMES = {
         ("bert/embeddings/task_type_embeddings", "bert.embeddings.task_type_embeddings.weight"),
         ("bert/pooler/dense/kernel:0", "bert.pooler.dense.kernel:0"),
         ("bert//pooler/dense/bias", "bert..pooler.dense.bias"),
+        ("head/layer_1/layer_2/layer_33/bias", "head.layer.1.layer.2.layer.33.bias"),
         ("cls/predictions/output_bias", BIAS),
         ("cls/seq_relationship/output_weights", NSP),
         ("cls/seq_relationship/output_bias", "cls.seq_relationship.bias"),
@@ -455,6 +456,20 @@ def test_shared_arrays_may_stand_under_either_name(student):
                 f"the word embeddings, {what}", mistakes={
                     "`unexpected` lacks a decoder with the same numbers in other places: sums do "
                     "not tell, compare number by number": lambda out: out == []})  # fmt: skip
+    ones = saved | {WORDS: np.ones_like(weights[WORDS])}
+    for shape in ((1, 4), (4,), (7, 1), (1,), ()):
+        compare(student.read_checkpoint(ones | {DECODER: np.ones(shape, np.float32)}, SMALL),
+                weights | {WORDS: ones[WORDS]}, unexpected=[DECODER],
+                of=f"a file whose words are all ones, as is its decoder, of shape {shape}",
+                mistakes={"`unexpected` lacks a decoder of another shape: NumPy repeats what is 1 "
+                          "long, so compare the shapes too": lambda out: out == []})  # fmt: skip
+    for dtype in (np.float64, np.float16):
+        exact = weights_of(dtype=dtype)
+        last = exact[WORDS].copy()
+        last[3, 1] = np.nextafter(last[3, 1], dtype(9))
+        compare(student.read_checkpoint(as_saved(exact) | {DECODER: last}, SMALL), exact,
+                unexpected=[DECODER], of="a file whose decoder differs in the last digit of a "
+                f"{dtype.__name__}")  # fmt: skip
     with_zeros = {**weights, WORDS: 0 * weights[WORDS]}
     turned = saved | {DECODER: np.ascontiguousarray(weights[WORDS]).reshape(4, -1)}
     for arrays, numbers, more, of in (
@@ -604,6 +619,20 @@ def test_what_is_missing_or_unexpected_is_said(student):
             lambda out: any(n in out for n in more)),
         "`unexpected` lacks the layers that the config does not have": lambda out: out == [],
     })  # fmt: skip
+    deeper = weights_of(SMALL | {"num_hidden_layers": 13})  # layers 1, 10, 11 and 12
+    compare(student.read_checkpoint(deeper, SMALL), {n: deeper[n] for n in weights},
+            unexpected=[name for name in deeper if name not in weights],
+            of="a checkpoint of 11 layers more")  # fmt: skip
+    for lost in (".self.", ".self.value.bias", ".layer.0.", ".layer.1.", "word_embeddings",
+                 "attention.output.dense", "LayerNorm.bias", "LayerNorm", "pooler.dense.bias",
+                 "dense.bias", "predictions.bias", "seq_relationship"):  # fmt: skip
+        away = [name for name in weights if lost in name]
+        given = {name: array for name, array in weights.items() if lost not in name}
+        compare(student.read_checkpoint(given, SMALL), weights, missing=away,
+                of=f"a file without names that hold {lost}")  # fmt: skip
+    bare = {name: array for name, array in fused(weights).items() if "Wqkv.bias" not in name}
+    compare(student.read_checkpoint(bare, SMALL), weights, of="a file with Wqkv without biases",
+            missing=[n for n in weights if ".self." in n and n.endswith("bias")])  # fmt: skip
     compare(student.read_checkpoint({}, SMALL), weights, missing=list(weights), of="nothing at all")
 
 
@@ -612,7 +641,8 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
     wide = f"{FIRST}.intermediate.dense.weight"
     other = {WORDS: (9, 4), BIAS: (9,), wide: (4, 6), "bert.pooler.dense.bias": (0,),
              f"{FIRST}.output.dense.bias": (1, 4),
-             f"{FIRST}.output.LayerNorm.weight": (4, 1)}  # fmt: skip
+             f"{FIRST}.output.LayerNorm.weight": (4, 1), NSP: (2, 4, 1), SQUARE: (1, 4, 4),
+             f"{FIRST}.attention.self.key.bias": ()}  # fmt: skip
     larger = weights | {name: np.ones(shape, np.float32) for name, shape in other.items()}
     wrong = [n for n in weights if larger[n].shape != weights[n].shape]
     compare(student.read_checkpoint(larger, SMALL), weights, wrong_shape=wrong,
@@ -623,9 +653,13 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
         "`missing` has names that were found: they have the wrong shape": (
             lambda out: out == wrong),
         "`wrong_shape` is empty": lambda out: out == []})  # fmt: skip
-    more = {"logit_scale": np.float32(2.0) * np.ones(()), "head.tables": np.ones((0, 2, 3))}
+    more = {"logit_scale": np.float32(2.0) * np.ones(()), "head.tables": np.ones((0, 2, 3)),
+            "head.ids": np.arange(3), "head.is_frozen": np.array([True]),
+            "head.bytes": np.ones(2, np.uint8)}  # fmt: skip
     compare(student.read_checkpoint(weights | more, SMALL), weights, unexpected=list(more),
-            of="a checkpoint with arrays of no axis and of no number")  # fmt: skip
+            of="a checkpoint with other arrays of any number of axes and any type", mistakes={
+        "`unexpected` lacks arrays of whole numbers or truth values: their names tell what is "
+        "skipped": lambda out: set(out) < set(more)})  # fmt: skip
     kernels = as_tensorflow(weights)
     name = next(name for name in kernels if name.endswith("/intermediate/dense/kernel"))
     kernels[name] = np.ascontiguousarray(kernels[name].T)  # (out, in) in TensorFlow's place

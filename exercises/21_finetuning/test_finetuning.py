@@ -14,6 +14,7 @@ from bert_run.training_loop import learning_rate
 
 VOCAB, ROOM = 19, 12
 POOLINGS = ("cls", "mean")
+RARE = 1e-12  # a dropout that sets nothing to 0
 NEAR = 2e-7  # of a run's weights: clip_grad_norm_ adds 1e-6 to the norm, other programs do not
 
 
@@ -160,6 +161,19 @@ def test_a_text_has_one_vector_without_its_padding(student):
                     of=f"the vector of a text ({pooling})",
                     mistakes=lambda: vector_mistakes(given, mask, weights, pooling),
                 )
+    weights = weights_for(4, 3)
+    for mask in (  # as many tokens in each text, or all texts alike; the last column may be a token
+        [[1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]], [[1, 0, 1, 1]] * 2, [[1, 0, 0, 0]] * 3
+    ):  # fmt: skip
+        mask = torch.tensor(mask)
+        states = draw(6)(*mask.shape, 4)
+        states[0] = 0.0
+        for pooling in POOLINGS:
+            checks.same(student.text_vector(states, mask, weights, pooling=pooling),
+                        right_vector(states, mask, weights, pooling),
+                        of=f"the vectors ({pooling}) of texts with the mask {mask.tolist()}",
+                        mistakes=lambda: vector_mistakes(states, mask, weights, pooling),
+                        )  # fmt: skip
     states = torch.tensor([[[0.0, 2], [4, 0], [9, 9]]], dtype=torch.float64)
     mask = torch.tensor([[1, 1, 0]])
     weights = weights_for(2, 2) | {
@@ -324,18 +338,34 @@ def test_dropout_sets_numbers_of_the_vector_to_0_and_the_others_grow(student):
 
 
 def test_gradients_reach_the_encoder(student):
-    for pooling in POOLINGS:
-        weights, (ids, mask) = weights_for(4, 3), texts(3, 5)
+    for pooling, labels, holes, how in (
+        ("cls", 3, False, {"dropout": 0.0}),
+        ("mean", 3, False, {"dropout": 0.0}),
+        ("mean", 1, True, {"dropout": RARE, "training": True}),
+        ("cls", 1, True, {"dropout": RARE, "training": True}),
+    ):
+        weights, (ids, mask) = weights_for(4, labels), texts(3, 5, holes=holes)
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
         out = right_logits(ids, mask, leaves, pooling)
         upstream = draw(7)(*out.shape)
         right = checks.gradients_of(out, list(leaves.values()), upstream)
-        _, gradients = student.classify.grad(ids, mask, weights, pooling=pooling, dropout=0.0,
-                                             wrt=("weights",), upstream=upstream)  # fmt: skip
+        _, gradients = student.classify.grad(ids, mask, weights, pooling=pooling,
+                                             wrt=("weights",), upstream=upstream, **how
+                                             )  # fmt: skip
         for name, expected in zip(weights, right, strict=True):
-            checks.same(gradients["weights"][name], expected, of=f"the gradient of {name}",
+            checks.same(gradients["weights"][name], expected,
+                        of=f"the gradient of {name} ({pooling}, {how})",
                         mistakes={"the encoder is frozen: detach or no_grad on the way":
                                   lambda out: out is None})  # fmt: skip
+        states = draw(8)(4, 5, 4)
+        mask = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]])
+        leaf = states.clone().requires_grad_()
+        vector = right_vector(leaf, mask, weights, pooling)
+        upstream = draw(9)(*vector.shape)
+        right = torch.autograd.grad(vector, leaf, upstream)[0]
+        _, gradients = student.text_vector.grad(states, mask, weights, pooling=pooling,
+                                                wrt=("states",), upstream=upstream)  # fmt: skip
+        checks.same(gradients["states"], right, of=f"the gradient of the states ({pooling})")
     what_dropout_leaves_has_a_gradient(student)
 
 
@@ -608,12 +638,12 @@ def test_each_step_follows_the_recipe(student):
     for run in runs:  # of the key's bias the gradient is 0 up to rounding, which Adam enlarges
         checks.parts(run, "weights", "losses")[0].pop("attention.key.bias", None)
     checks.same(runs[0], runs[1], tolerance=1e-3, of="the weights and losses of a run in float32")
-    turned = [dict(reversed(batch.items())) for batch in batches]
+    turned = [dict(reversed(entries.items())) for entries in (weights, *batches)]
     found = checks.parts(
-        student.fine_tune(weights, turned, dropout=0.0, **settings), "weights", "losses"
+        student.fine_tune(turned[0], turned[1:], dropout=0.0, **settings), "weights", "losses"
     )[0]
-    checks.same(found, right, of="the weights after batches whose entries come in another order",
-                tolerance=NEAR)  # fmt: skip
+    checks.same(found, right, of="the weights of a run where the entries of the weights and of the "
+                "batches come in another order", tolerance=NEAR)  # fmt: skip
     leaves_nothing_but_draws(student.fine_tune, weights, batches, dropout=0.0, **settings)
     # The first loss is 0; equal tensors and equal batches are one object.
     weights |= {"classifier.weight": 0 * weights["classifier.weight"],
@@ -641,6 +671,7 @@ def test_dropout_is_on_while_it_learns(student):
     steps, batch = 16, 301
     weights = weights_for(1, 1) | {"classifier.weight": torch.ones(1, 1).double(),
                                    "classifier.bias": torch.zeros(1).double()}  # fmt: skip
+    weights["attention.LayerNorm.bias"] += weights["attention.LayerNorm.bias"].sign()  # not near 0
     t = float(weights["attention.LayerNorm.bias"])
     ids, mask = texts(batch, 2)
     nothing = 1e-9 * draw(12)(batch)  # almost: no two choices of texts have the same loss
@@ -694,15 +725,15 @@ def each_number_is_drawn_while_it_learns(student):
         weights[name] = torch.ones_like(weights[name])
     ids, mask = texts(1, 3)
     batch = {"input_ids": ids, "attention_mask": mask | 1, "labels": torch.zeros(1).double()}
-    for pooling, number in (("cls", float(np.tanh(1))), ("mean", 1.0)):
+    for pooling, number, p in (("cls", float(np.tanh(1)), 0.4), ("mean", 1.0, 0.9)):
         out = student.fine_tune(weights, [batch] * steps, pooling=pooling, peak_rate=0.0,
-                                warmup_steps=1, dropout=0.4)  # fmt: skip
+                                warmup_steps=1, dropout=p)  # fmt: skip
         losses = np.array(checks.parts(out, "weights", "losses")[1], dtype=np.float64)
-        stay = losses**0.5 / number * 0.6
-        shown = f"while it learns ({pooling}, dropout 0.4), of the {hidden} numbers of a text"
+        stay = losses**0.5 / number * (1 - p)
+        shown = f"while it learns ({pooling}, dropout {p}), of the {hidden} numbers of a text"
         checks.that(is_whole(stay), f"{shown} {stay[:3].round(2)} stay, which is no count",
                     likely="dropout is applied elsewhere than to the vector")  # fmt: skip
-        checks.share(round(steps * hidden - stay.sum()), steps * hidden, 0.4,
+        checks.share(round(steps * hidden - stay.sum()), steps * hidden, p,
                      of=f"{shown} the share set to 0")  # fmt: skip
         checks.that(bool((stay > 0).all() and (stay < hidden).all()),
                     f"{shown} in some step all or none are set to 0",
@@ -789,8 +820,9 @@ def test_texts_and_batches_of_any_size(student):
             seen[0] = 1  # a text of 601 tokens
         of = f"(batch, seq, hidden, labels) {batch, seq, hidden, labels}"
         for pooling in POOLINGS:
-            real = seen.to([torch.int64, torch.int8, torch.int32][number % 3])
-            given = states * 10.0 ** float(draw.rng.integers(-3, 6)), real, weights
+            whole = [torch.int64, torch.int8, torch.int32][number % 3]
+            given = states * 10.0 ** float(draw.rng.integers(-3, 6)), seen.to(whole), weights
+            texts_given = ids, mask.to(whole), weights
             sweep.same(
                 student.text_vector(*sweep.laid_out(given, number), pooling=pooling),
                 right_vector(*given, pooling),
@@ -798,7 +830,7 @@ def test_texts_and_batches_of_any_size(student):
                 given=states,
             )
             sweep.same(
-                student.classify(*sweep.laid_out((ids, mask, weights), number), pooling=pooling),
+                student.classify(*sweep.laid_out(texts_given, number), pooling=pooling),
                 right_logits(ids, mask, weights, pooling),
                 of=f"the scores ({pooling}) for {of}",
                 given=states,
@@ -834,6 +866,51 @@ def test_texts_and_batches_of_any_size(student):
         is_exact = settings.get("max_norm") == 0  # the decay alone, and so the rates
         checks.same(found, right[0], of=f"the weights {of}", tolerance=1e-12 if is_exact else near)
         checks.same(losses, right[1], of=f"the losses {of}", tolerance=near)
+    runs_of_all_sizes(student)
+    rates_of_all_runs(student)
+
+
+def runs_of_all_sizes(student):
+    """Batches of one text and of many, of one token and of many, some without padding."""
+    for pooling, labels, hidden, sizes in (
+        ("cls", 5, 6, [(1, 1), (6, 8), (2, 2), (1, 12)]),
+        ("mean", 1, 8, [(1, 4), (16, 3), (2, 10)]),
+        ("mean", 8, 4, [(8, 4), (1, 1)]),
+    ):
+        weights, batches = weights_for(hidden, labels), []
+        for number, (batch, seq) in enumerate(sizes):
+            ids, mask = texts(batch, seq, seed=40 + number, holes=True)
+            wanted = (ids.sum(1) + torch.arange(batch)) % labels if labels > 1 else ids[:, -1] / 5.0
+            batches.append({"input_ids": ids * mask, "attention_mask": mask | number % 2,
+                            "labels": wanted.to(torch.int64 if labels > 1 else torch.float64)
+                            })  # fmt: skip
+        settings = {"pooling": pooling, "peak_rate": 0.02, "warmup_steps": 1, "weight_decay": 0.2}
+        checks.same(
+            student.fine_tune(weights, batches, dropout=RARE, **settings),
+            trained(weights, batches, **settings), tolerance=NEAR,
+            of=f"the weights and losses ({pooling}, {labels} labels) of batches of {sizes} texts "
+               f"and tokens, at dropout {RARE}, which sets nothing to 0",
+        )  # fmt: skip
+
+
+def rates_of_all_runs(student):
+    """At max_norm 0 nothing but the decay changes the weights, and it tells the rates."""
+    weights, (ids, mask) = weights_for(4, 2), texts(1, 2)
+    batch = {"input_ids": ids, "attention_mask": mask, "labels": torch.ones(1, dtype=torch.int64)}
+    for count, warmup_steps, peak_rate, decay in ((5, 2, 1, 0.5), (1, 1, 0.3, 1), (1, 3, 0.6, 0.5),
+                                                  (2, 0, 0.5, 0.2), (4, 1, 0.1, 2), (4, 3, 0.5, 1)
+                                                  ):  # fmt: skip
+        rates = [learning_rate(step, peak=peak_rate, warmup_steps=warmup_steps, total_steps=count)
+                 for step in range(count)]  # fmt: skip
+        of = f"{count} batches, warmup_steps={warmup_steps}, peak_rate={peak_rate}, max_norm=0"
+        out = student.fine_tune(weights, [batch] * count, pooling="cls", peak_rate=peak_rate,
+                                warmup_steps=warmup_steps, weight_decay=decay, max_norm=0,
+                                dropout=0)  # fmt: skip
+        found = checks.parts(out, "weights", "losses")[0]
+        right = float(np.prod([1 - rate * decay for rate in rates]))
+        checks.same(found, {n: w * (right if is_decayed(n) else 1) for n, w in weights.items()},
+                    tolerance=1e-12, of=f"the weights after {of}: the rates are "
+                    f"{[round(rate, 3) for rate in rates]}")  # fmt: skip
 
 
 def test_dropout_is_as_fine_as_its_probability_asks(student):

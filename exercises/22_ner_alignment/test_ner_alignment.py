@@ -1,6 +1,7 @@
 """Names: labels on first pieces, back from pieces to words, and the F1 of whole names."""
 
 import itertools
+import string
 
 import numpy as np
 import pytest
@@ -11,6 +12,13 @@ from bert_finetuning import metrics
 CLS, SEP, UNK, IGNORED = 101, 102, 100, -100
 NAMES = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG-COMPANY", "I-ORG-COMPANY"]
 SIZES = [(1, 3, 1, 2), (2,), (1, 1, 1), (4, 0, 1, 0, 2), (0, 0), (3, 5, 2, 1, 1, 4), ()]
+
+
+KINDS = ["PER", "Per", "ORG-COMPANY", "COMPANY", "B", "I-B", "O"]
+# Types that a program may take for one.
+NEAR = [*KINDS, "PER ", "PER-", "-PER", "P-ER", "P_ER", "P.ER", "ORG-COMPANY-2", "ORG-COMPANY-3",
+        "ORG", "Ä", "ä", "A\u0308", "1", "01", "fi", "ﬁ", *("x" * 40 + end for end in "yz")
+        ]  # fmt: skip
 
 
 def sentence(sizes, seed=3):
@@ -71,7 +79,7 @@ def align_mistakes(*given):
         "the last token is not [SEP]: the cut must leave it": (
             lambda out: out["input_ids"][-1] != SEP),
         "a word without a piece vanishes: it is read as unk_id": (
-            lambda out: UNK in right["input_ids"]
+            lambda out: not all(pieces) and UNK in right["input_ids"]
             and out["input_ids"][1:-1] == sum(pieces, [])[:room]),  # noqa: RUF017
         "starts does not count [CLS]": {**right, "starts": shifted},
         "words that were cut off are missing among the starts: theirs is -1": {
@@ -129,6 +137,16 @@ def test_the_first_piece_of_a_word_has_its_label(student):
         )
     checks.leaves_no_trace(student.align, pieces, labels, cls_id=1, sep_id=2, unk_id=3,
                            max_length=4)  # fmt: skip
+    for first, last in ((CLS, SEP), (SEP, CLS), (UNK, UNK), (0, 0)):
+        pieces = [[first], [5, first], [last]]  # the ids of [CLS], [SEP] and padding, at both ends
+        for max_length in (9, 4, 3):
+            given = pieces, [2, 0, 1], max_length
+            checks.same(
+                student.align(*given[:2], cls_id=CLS, sep_id=SEP, unk_id=UNK,
+                              max_length=max_length),
+                aligned(*given), of=f"the sentence of the pieces {pieces} cut to {max_length}",
+                mistakes=lambda: align_mistakes(*given),
+            )  # fmt: skip
 
 
 def test_the_sentence_of_the_page_is_aligned_as_there(student):
@@ -314,7 +332,8 @@ def test_names_are_read_from_tags_as_conlleval_does(student):
             student.entities(tags), metrics.entities(tags), of="the names",
             mistakes=lambda: entity_mistakes(tags),
         )  # fmt: skip
-    for kind in ("event-attack/battle", "a b.c:d", "O", "B-", "x" * 40, "Ärzte", "名", "I-I", "1"):
+    for kind in ("event-attack/battle", "a b.c:d", "O", "B-", "x" * 40, "Ärzte", "名", "I-I", "1",
+                 *(f"A{mark}B" for mark in string.punctuation), string.punctuation):  # fmt: skip
         tags = ["O", f"B-{kind}", f"I-{kind}", f"I-{kind}2", f"B-{kind}"]
         checks.same(student.entities(tags), [(kind, 1, 3), (f"{kind}2", 3, 4), (kind, 4, 5)],
                     of=f"the names of type {kind!r}")  # fmt: skip
@@ -503,10 +522,11 @@ def test_sentences_of_any_length(student):
         return [names[int(logits[s].argmax())] if s >= 0 else "O" for s in starts]
 
     sweep.agrees(student.tags_of_words, right_tags, scored())
-    kinds = ["PER", "Per", "ORG-COMPANY", "COMPANY", "B", "I-B", "O"]
-    near = [*kinds, "PER ", "PER-", "-PER", "P-ER", "ORG-COMPANY-2", "ORG-COMPANY-3", "ORG", "Ä",
-            "ä", "A\u0308", *("x" * 40 + end for end in "yz")]  # fmt: skip
-    kinds += [f"T{i}" for i in range(300)]
+    checks.same(
+        student.tags_of_words(np.eye(len(NEAR)), [*range(len(NEAR)), 0], NEAR), [*NEAR, NEAR[0]],
+        of="the tags of words whose labels have names that are nearly the same",
+    )  # fmt: skip
+    kinds = [*KINDS, *(f"T{i}" for i in range(300))]
 
     def tags_of(words, types):
         known = ["O", *(f"{p}-{k}" for k in kinds[:types] for p in "BI")]
@@ -522,7 +542,7 @@ def test_sentences_of_any_length(student):
         ):
             yield sweep.Case(f"{words} tags of {types} types", (tags_of(words, types),))
         yield sweep.Case("a name of 3,000 words", (["B-PER", *["I-PER"] * 2_999],))
-        pairs = itertools.product(near, near)
+        pairs = itertools.product(NEAR, NEAR)
         tags = [tag for one, other in pairs for tag in (f"B-{one}", f"I-{other}")]
         yield sweep.Case("types that are nearly the same", (tags,))
 
@@ -560,7 +580,7 @@ def test_sentences_of_any_length(student):
         pair = [one, ["O"] * len(other)], [["O"] * len(one), other]
         yield sweep.Case("names in the other sentence, at places of any distance", pair)
         right, said = zip(
-            *itertools.product(([f"B-{kind}"] for kind in near), repeat=2), strict=True
+            *itertools.product(([f"B-{kind}"] for kind in NEAR), repeat=2), strict=True
         )
         yield sweep.Case("types that are nearly the same", ([*right], [*said]))
 

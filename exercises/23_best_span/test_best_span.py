@@ -201,6 +201,24 @@ def test_the_best_of_all_spans_is_found(student):
                 mistakes={"a score of 0 is taken for no span": (
                     lambda out: out is None or out[2] < 0)})  # fmt: skip
     checks.leaves_no_trace(student.best_span, start, end, longest=3)
+    rng = checks.rng(17)
+    for number in range(36):  # whole numbers: many spans are equally good
+        tokens, longest = 1 + number % 9, 1 + number % 5
+        start, end = rng.integers(0, 3, (2, tokens)) - float(number % 4)
+        may = rng.random(tokens) < 0.6 if number % 2 else np.ones(tokens, bool)
+        given = {"longest": longest} | ({"may_start": may} if number % 2 else {})
+        out, right = student.best_span(start, end, **given), right_span(start, end, longest, may)
+        told = f"the best span of {typed(start, end, *given.values())}"
+        if right is None:
+            checks.same(out, None, of=told)
+            continue
+        first, last, score = checks.parts(out, "first", "last", "score")
+        checks.same(score, right[2], of=f"the score of {told}")
+        is_best = 0 <= first <= last < min(tokens, first + longest) and may[first]
+        checks.that(is_best and start[first] + end[last] == right[2],
+                    f"{told}: ({first}, {last}) is none of those with the score {right[2]}",
+                    likely="first and last are those of two spans that are equally good"
+                    )  # fmt: skip
 
 
 @pytest.mark.hint(1)
@@ -383,6 +401,21 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
     checks.same(student.best_answer(twice, longest=1), (2, 2), of="the answer where two windows "
                 "have the same span with the scores 10 and 4, and a third another one with 7",
                 mistakes={"of a span in two windows the later score counts": (5, 5)})  # fmt: skip
+    for seed in range(12):  # whole numbers: spans, and windows, are equally good
+        even = [{**window, "start": window["start"].round(), "end": window["end"].round()}
+                for window in windows_of(120 + seed, count=1 + seed % 5)]  # fmt: skip
+        found = [(w["start"][w["text_at"] + i] + w["end"][w["text_at"] + j], w["first"] + i,
+                  w["first"] + j) for w in even for i in w["best"].nonzero()[0].tolist()
+                 for j in range(i, min(i + 3, len(w["best"])))]  # fmt: skip
+        score = max(found)[0]
+        gap = float(min(nulls_of(even)) - score)
+        for threshold in (None, gap, gap - 1):
+            out = student.best_answer(even, longest=3, null_threshold=threshold)
+            right = [each[1:] for each in found if each[0] == score and threshold != gap - 1]
+            checks.that(any(not checks.difference(out, each, "", None) for each in right or [None]),
+                        f"the answer of text {seed}, whose scores are whole, [CLS] {gap:g} better, "
+                        f"null_threshold {threshold}: expected {right[:3] or None}, got {out}"
+                        )  # fmt: skip
     empty = [{**window, "best": window["best"] & False} for window in windows]
     for threshold in ({}, {"null_threshold": 99.0}):
         checks.same(student.best_answer(empty, longest=9, **threshold), None,
@@ -432,7 +465,7 @@ def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
 TEXTS = ["The Cat!", "a  man, a plan", "U.S.", "the-best theatre", "An apple a day", "", "the",
          "Théâtre", "“quoted” — dash", "  Two\tspaces\n", "mp3's", "anna and the banana", "THE END",
          "a.", "I.B.M. and AT&T", "10,000", "The U.S.  theatre", r"ac\dc", "Straße", "a_b", "",
-         "cafe\u0301", "ﬁlm, ½",
+         "cafe\u0301", "ﬁlm, ½", "İstanbul, Ǆ: ΣΑΣ", "an a The THE thé an",
          " ".join(f"x{mark}y" for mark in string.punctuation), string.punctuation]  # fmt: skip
 
 
@@ -515,6 +548,7 @@ JUDGED = [
     ("Straße", ["Strasse"]), ("café", ["cafe", "cafe\u0301"]), ("ﬁn", ["fin"]), ("x²", ["x2"]),
     ("cats", ["cat"]), ("007", ["7", "07"]), ("cat—dog", ["cat dog"]), ("cat 東京", ["cat 京都"]),
     ("Élan", ["élan", "elan"]), ("1.5 cats", ["15 cats"]), ("?!", ["...", "cat"]),
+    ("cat cat dog", ["cat dog dog"]), ("cat dog cat", ["dog cat cat dog", "dog dog cat"]),
     ("?", ["!", "the"]), ("yes", ["Yes, they did", "no"]), ("no cat", ["no"]),
 ]  # fmt: skip
 

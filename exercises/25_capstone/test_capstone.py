@@ -661,6 +661,59 @@ def test_none_of_your_functions_leaves_anything_behind(student):
                            special_ids=SPECIALS)  # fmt: skip
 
 
+def right_by_default(right):
+    return lambda *given, heads, **how: right(*given, heads=heads, **{**DEFAULTS, **how})
+
+
+def layers_of_any_kind(*, is_backward):
+    """Small layers: equal examples or tokens, as many tokens in each example at other places,
+    zeros, weights as they are before training, sizes that are equal; some in float32."""
+    rng = checks.rng(12)
+    dense = ("attention.self.query", "attention.self.key", "attention.self.value",
+             "attention.output.dense", "intermediate.dense", "output.dense")  # fmt: skip
+    for number in range(21):
+        batch, seq, hidden, heads, wide = (
+            (3, 4, 6, 2, 5), (4, 4, 4, 4, 4), (2, 8, 16, 4, 32), (6, 2, 8, 2, 8), (3, 3, 12, 3, 4),
+        )[number % 5]  # fmt: skip
+        x, _, own, _ = layer_case(batch, seq, hidden, heads, wide)
+        kind, of = number % 8, "random numbers"
+        if kind == 0:
+            x, of = np.repeat(x[:1], batch, axis=0), "equal examples"
+        elif kind == 1:
+            x[-1], x[1, :] = x[0], x[1, :1]
+            of = "two equal examples, and one of equal tokens"
+        elif kind == 2:
+            x[0, 1:], x[-1], of = 0, 0, "zeros but for some tokens"
+        elif kind == 3:
+            own = {n: w * (w.ndim == 2) + n.endswith("LayerNorm.weight") for n, w in own.items()}
+            of = "biases of 0 and scales of 1"
+        elif kind == 4:
+            none = dense[number // 8 :: 3]
+            own = {n: w * (n.removesuffix(".weight") not in none) for n, w in own.items()}
+            of = f"0 as the weights of {' and '.join(none)}"
+        elif kind == 5:
+            x, of = 100 * -np.abs(x).round(1), "negative numbers"
+        mask = np.ones((batch, seq), int)
+        mask[1:-1, 1:] = number % 2  # the first and the last example have no padding
+        if number % 3 == 1:  # as many in each example
+            mask = rng.permuted(np.arange(seq) < rng.integers(1, seq, (1, 1)) + 0 * mask, axis=1)
+        elif number % 3 == 2:
+            mask[0], mask[-1] = np.arange(seq) == seq - 1, np.arange(seq) == 0
+        dtype = (np.float64, np.float32)[number // 8 % 2]
+        x, own = x.astype(dtype), {n: w.astype(dtype) for n, w in own.items()}
+        mask = mask.astype((np.int8, np.int64, np.int16, np.int32)[number % 4])
+        given = x, mask, own
+        if is_backward:
+            dout = rng.normal(size=x.shape)
+            dout[0] *= number % 5 != 1
+            dout[:, :-1] *= number % 5 != 2
+            given = dout.astype(dtype), *given
+        how = ({}, {"eps": 0.5, "approximation": "tanh"}, {"eps": 0.01})[number // 2 % 3]
+        yield sweep.Case(
+            f"a layer of {of}, (batch, seq, hidden) {x.shape}", given, {"heads": heads} | how,
+            magnitude=float(is_backward))  # fmt: skip
+
+
 def test_your_layer_on_inputs_of_any_size(student):
     draw = sweep.Draw(11)
 
@@ -707,7 +760,20 @@ def test_your_layer_on_inputs_of_any_size(student):
                 magnitude=size if is_backward else 0.0,
             )
 
-    sweep.agrees(student.layer_forward, layer, cases(is_backward=False))
-    sweep.agrees(
-        student.layer_backward, layer_back, cases(is_backward=True), names=("dx", "gradients")
-    )
+    for is_backward, function, right in ((False, student.layer_forward, layer),
+                                         (True, student.layer_backward, layer_back)):  # fmt: skip
+        names = ("dx", "gradients") if is_backward else ()
+        sweep.agrees(function, right, cases(is_backward=is_backward), names=names)
+        sweep.agrees(
+            function, right_by_default(right), layers_of_any_kind(is_backward=is_backward),
+            names=names,
+        )  # fmt: skip
+    for sizes in ((1, 3, 4, 2, 5), (2, 2, 6, 3, 3)):
+        for dtype in (np.float64, np.float32):
+            x, mask, own, heads = layer_case(*sizes, dtype=dtype)
+            out = formed(student.layer_forward)(x, 0 * mask, own, heads=heads)
+            dx, found = formed(student.layer_backward)(x, x, 0 * mask, own, heads=heads)
+            checks.that(all(np.isfinite(part).all() for part in (out, dx, *found.values())),
+                        f"where all {len(x)} examples are all padding, something is not finite",
+                        likely="columns without a token are cut off, and no column is left, or 0 / "
+                               "0 is computed")  # fmt: skip

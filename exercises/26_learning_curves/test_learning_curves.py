@@ -327,6 +327,26 @@ def explained(answer, args, wrong):
             return None
 
 
+def ends_on_a_grid(rng, count):
+    """Windows of 1, 2, 4, … whole numbers, in any unit that is a power of two: no mean is rounded,
+    and many falls are just the tolerance. All are equal, or one is far from the others."""
+    given = []
+    for number in range(count):
+        window = int(rng.choice([1, 2, 4, 8]))
+        values = np.repeat(rng.integers(-3, 4, 3), [rng.integers(0, 3), window, window]) + (
+            rng.choice([0, 0, -900, 5_000]))  # fmt: skip
+        if number % 4:
+            values += rng.integers(-1, 2, len(values))
+        if number % 4 == 3:
+            values[rng.integers(len(values))] += rng.choice([-40, 40])
+        fall = (values[-2 * window : -window].sum() - values[-window:].sum()) / window
+        tolerance = rng.choice([fall, fall, fall + 1, fall - 0.5, 0, 1, -1, 2])
+        unit = float(rng.choice([1, 1, 2.0**-30, 2.0**20]))
+        tolerance = float(tolerance * unit) if unit != 1 or tolerance % 1 else int(tolerance)
+        given.append((values * unit, window, tolerance))
+    return given
+
+
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_curve_is_flat_if_its_last_window_is_hardly_lower(student):
@@ -347,6 +367,7 @@ def test_a_curve_is_flat_if_its_last_window_is_hardly_lower(student):
     for last, tolerance in ((1.5, 0.5), (1.75, 0.5), (2.0, 0.0), (2.25, 0.0), (1.25, 0.5),
                             (1.5 + LITTLE, 0.5), (1.5 - LITTLE, 0.5)):  # fmt: skip
         given.append((np.array([9.0, 1.5, 2.5, last - 1, last + 1]), 2, tolerance))  # 2.0 and last
+    given += ends_on_a_grid(checks.rng(47), 120)
     low, high = (rng.integers((1, 20), (4, 30)) + 0.5).tolist()
     given.append((np.array([low, low, high, high, 9, 9]), 2, 0.5))
     given.append((np.array([high, high, 9, 9, 9, 9]), 2, 0.5))
@@ -444,6 +465,8 @@ def of_heldout(run, at_least, more, wrong):
     best = int(held.argmin())
     if wrong == "last of ties":
         best = int(np.flatnonzero(held == held.min())[-1])
+    if wrong == "nearly lowest":
+        best = int(np.flatnonzero(held <= held.min() + 0.01)[0])
     until = steps < held_steps[best] if wrong == "before" else steps <= held_steps[best]
     place = int(until.sum()) - 1
     if wrong in ("by index", "from the beginning"):
@@ -563,6 +586,7 @@ WRONG = {
     "compare their steps",
     "before": "the training loss at the very step of the lowest held-out loss counts too",
     "last of ties": "of several lowest held-out losses the first counts",
+    "nearly lowest": "a held-out loss a little above the lowest is taken for it: compare exactly",
     "any rise": "any rise of the held-out loss counts: only that from its lowest to its last does",
     "noise": "a held-out loss that has risen a little has risen too",
     "gap": "a gap between the two losses is no overfitting: row 6 asks what happened since",
@@ -875,6 +899,14 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
         "a held-out loss after the last training step": run(late, {390: 2.9, 405: 2.0}),
         "a held-out loss at its lowest at the second training step": run(
             np.r_[3.6, 3.1, np.full(38, 3.0)], {20: 5.0, 400: 5 + up}),
+        "held-out losses that are whole numbers": run(down, {100: 5, 200: 7, 400: 6}),
+        "a held-out loss that is a whole number, far below": run(late, {200: 5, 400: 2}),
+        "a second held-out loss that is the lowest by a hair": run(
+            down, {100: 5.0, 390: 5.0 - 1e-9, 400: 5 + up}),
+        "many held-out losses, the last one far below": run(
+            late, dict.fromkeys(range(5, 400, 10), 3.1) | {400: 2.0}),
+        "many held-out losses, the last one alone not below": run(
+            late, dict.fromkeys(range(5, 400, 10), 2.0) | {400: 3.1}),
     }  # fmt: skip
     diagnosed(student, cases | of_kinds(29, ("overfits", "leak")))
 
@@ -917,6 +949,66 @@ def test_ten_runs_get_their_names(student):
     # A loss that was replaced: in the opposite order of the records it is the last one of its step.
     records.insert(0, {"step": records[0]["step"], "train_mlm_loss": math.nan})
     checks.leaves_no_trace(student.diagnose, records, ln_v=ln_v, entropy=entropy)
+
+
+def run_on_a_grid(rng):
+    """A short run, its numbers in sixteenths or finer: no mean is rounded, and many numbers are on
+    a bound. Some are whole numbers, some norms tiny or huge, some records hold None."""
+
+    def one_of(*choices):
+        return choices[rng.integers(len(choices))]
+
+    n = one_of(10, 11, 14, 16, 19, 20, 25, 28)  # k is 1 or 2
+    k = n // 10
+    ln_v = one_of(4.0, 8.0, 9.75)
+    entropy = ln_v - one_of(0.0, 0.125, 0.5, 1.0, 3.0, 3.0, 3.0, 3.0, 3.0)
+    low = entropy - 1
+    levels = [entropy, entropy, entropy + NEAR, entropy - NEAR] * 2 + [low, low, low, entropy]
+    end = one_of(ln_v, ln_v - NEAR, *levels) + one_of(-1, 0, 0, 1) / 16
+    train = np.full(n, end)
+    train[: n - k] += one_of(0, 0, 0, 0, 0, FLAT, FLAT, -FLAT, 1)
+    train[: n // 2] += one_of(0, 0, 0, 0, NEAR, NEAR, NEAR + 1 / 16, 1, -1)
+    if rng.random() < 0.3:
+        train += rng.integers(-1, 2, n) / 16
+    if rng.random() < 0.2:
+        train[rng.integers(n)] -= one_of(k, k - 1 / 16, -90)
+    if rng.random() < 0.15:
+        train[0] = ln_v + 1 + one_of(-1, 0, 1) / 16
+    steps = one_of(1, 10, 2**33) * (one_of(0, 1, 3) + np.arange(n))
+    m = min(n, one_of(0, 1, 1, 2, 3, 5, 22))
+    held = end + one_of(-NEAR, 0, 0.5) + one_of(1, 1, 2.0**-20) * rng.integers(-2, 3, m) / 16
+    held_at = np.sort(rng.choice(np.r_[0, steps, steps[-1] + 1], m, replace=False))
+    j = one_of(0, 1, 3, 9, 12, 19, 20, 25)
+    norm = np.where(np.arange(j) < j / 2, 2, 1 + one_of(-1, 0, 0, 1) / 16)
+    norm = norm + one_of(0, 1) * rng.integers(-1, 2, j) / 16
+    norm[j // 2 : j // 2 + one_of(0, 1)] *= 64
+    norm *= one_of(1, 1, 2.0**-40, 2.0**12)
+    if rng.random() < 0.08:
+        values = held if m and rng.random() < 0.5 else train
+        values[rng.integers(len(values))] = one_of(np.nan, np.inf, -np.inf)
+    return records_of({
+        "train_mlm_loss": (steps, train), "heldout_mlm_loss": (held_at, held),
+        "gradient_norm": (steps[0] + 3 * np.arange(j), norm)}, one_of), ln_v, entropy  # fmt: skip
+
+
+def records_of(curves, one_of):
+    """The curves {key: (steps, values)} as records: one for each value, or one for each step, some
+    with None; in any order."""
+    entries = [(step, key, int(value) if whole and value % 1 == 0 else value)
+               for key, (steps, values) in curves.items() for whole in [one_of(False, True)]
+               for step, value in zip(steps.tolist(), values.tolist(), strict=True)]  # fmt: skip
+    records = [{"step": step, key: value} for step, key, value in entries]
+    if form := one_of(0, 1, 2):
+        whole = {step: {"step": step} for step, _, _ in entries}
+        for step, key, value in entries:
+            whole[step] |= (dict.fromkeys(curves) if form == 2 else {}) | whole[step] | {key: value}
+        records = [*whole.values()]
+    return records[:: one_of(1, -1)]
+
+
+def test_short_runs_with_many_numbers_on_bounds(student):
+    rng = checks.rng(49)
+    diagnosed(student, {f"run {i + 1} of a grid": run_on_a_grid(rng) for i in range(110)})
 
 
 @pytest.mark.weight(2)
@@ -972,6 +1064,48 @@ def test_a_number_on_a_bound_falls_to_the_side_that_the_table_says(student):
     diagnosed(student, runs)
 
 
+def kinds_of_text(rng):
+    """Few tokens in any order, in every type; rows that are alike; special ids near and far."""
+    for number, dtype in enumerate([np.int8, np.int16, np.int32, np.int64] * 5):
+        rows, size = rng.integers(2, 7, 2).tolist()
+        first = int(rng.choice([0, 90]))
+        row = first + rng.integers(0, 38, size)
+        row[rng.integers(size)] = 127 - 90 * (not first)  # where a byte ends, or near it
+        ids = [np.tile(row, (rows, 1)), np.repeat(row[:rows], size).reshape(-1, size), np.sort(row),
+               np.sort(row)[::-1], first + rng.permutation(30)][number % 5]  # fmt: skip
+        specials = rng.permutation([first + 5, 100, 3, 129, 260, *ids.flat[:1]])[number % 4 :]
+        yield sweep.Case(f"{ids.tolist()} as {np.dtype(dtype)}", (ids.astype(dtype),), {
+            "vocab_size": 128 + 200 * (number % 3), "special_ids": [
+                s for s in specials.tolist() if s < 128 or number % 3]})  # fmt: skip
+    words = rng.choice(30_522, 40, replace=False)
+    yield sweep.Case("few ids of a large vocabulary", (rng.choice(words, 60),), {
+        "vocab_size": 30_522, "special_ids": words[:25].tolist()})  # fmt: skip
+
+
+def logs_of_any_key(rng):
+    """Metrics of other names and sizes; records whose step is not their first entry."""
+    for number, key in enumerate(("loss/train", "Loss", "eval loss", "a.b", "rate", "µ", "nsp-2")):
+        records = log_of(rng, 12, keys=(key, key.split("/")[-1].lower() + "_"))
+        for record in records[::2]:
+            record[key] = float(rng.normal() * 10 ** rng.uniform(*((-12, -6), (6, 15))[number % 2]))
+        turned = [dict([*record.items()][::-1]) for record in records]
+        yield sweep.Case(f"12 records, key {key!r}", (turned, key))
+    for steps in (range(9), range(9, 0, -1), [4] * 5, [3, 4, 3, 4], [2, 1, 2, 1, 1]):
+        values = rng.normal(size=len(steps)).tolist()
+        records = [{"x": v, "step": step} for v, step in zip(values, steps, strict=True)]
+        yield sweep.Case(f"steps {[*steps]}", (records, "x"))
+
+
+def values_of_any_kind(draw):
+    """Of any scale, constant, with ties or one far from all; and none, some or all not finite."""
+    for number in range(40):
+        size = int(draw.rng.choice([2, 3, 4, 5, 6, 8, 10, 12, 16, 32]))
+        values = draw.floats(size, largest=(1e4, 1e12)[number % 2])
+        odd = draw.rng.random(size) < (0, 0, 0.3, 0.7, 1)[number % 5]
+        values[odd] = draw.rng.choice([np.nan, np.inf, -np.inf], odd.sum())
+        yield values, int(draw.rng.choice([1, 2, 3, 4, 6, size // 2 or 1, size, size + 1]))
+
+
 def test_curves_of_any_length(student):
     draw = sweep.Draw(41)
     rng = draw.rng
@@ -985,9 +1119,10 @@ def test_curves_of_any_length(student):
         many = np.r_[np.full(70_000, 3), checks.rng(42).integers(0, 9, 9_000)]
         settings = {"vocab_size": 9, "special_ids": [0]}
         other = checks.rng(43)
-        later = np.r_[other.integers(0, 9, 200_000), other.integers(0, 70, 100_000)]
+        later = np.r_[other.integers(0, 9, 200_000), other.integers(0, 70, 100_000), 70:90]
         yield sweep.Case("300,000 tokens, the last of them of other words", (later,),
-                         {"vocab_size": 70, "special_ids": [0]})  # fmt: skip
+                         {"vocab_size": 90, "special_ids": [0]})  # fmt: skip
+        yield from kinds_of_text(checks.rng(44))
         for dtype in (np.int64, np.int16):  # more tokens than 16 bits can count
             yield sweep.Case(f"79,000 {np.dtype(dtype)} tokens, most of them one",
                              (many.astype(dtype),), settings)  # fmt: skip
@@ -997,6 +1132,8 @@ def test_curves_of_any_length(student):
         sweep.Case(f"{count} records", (log_of(rng, count), key))
         for count in (1, 2, 30, 900) for key in ("train_mlm_loss", "heldout_mlm_loss")),
         names=("the steps", "the values"))  # fmt: skip
+    sweep.agrees(student.curve, right_curve, logs_of_any_key(checks.rng(45)),
+                 names=("the steps", "the values"))  # fmt: skip
 
     def measured():
         for size in (0, 1, 2, 17, 40, 500, sweep.LONG):
@@ -1009,6 +1146,9 @@ def test_curves_of_any_length(student):
                 yield sweep.Case(f"{size} values, window {window}", (values, window))
 
     sweep.agrees(student.smooth, right_smooth, measured())
+    sweep.agrees(student.smooth, right_smooth, (
+        sweep.Case(f"{values.tolist()}, window {window}", (values, window))
+        for values, window in values_of_any_kind(sweep.Draw(46))))  # fmt: skip
 
     def ends():
         for size in (0, 1, 5, 9, 40, sweep.LONG):

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -388,7 +389,8 @@ def test_the_calibration_error_weights_each_bin_by_its_examples(student):
         (60, 10, 0.4), (60, 4, 0.0), (1, 3, 0.0), (200, 15, 0.5), (25, 5, 0.2))]  # fmt: skip
     given += [(EDGES, np.arange(8) % 3 > 0, bins) for bins in (2, 4)]
     given += [(np.full(n, c), np.full(n, c == 1), 3) for n in (1, 3) for c in (0.0, 0.4, 1.0)]
-    given += [(*with_ends(rng, bins), bins) for bins in (*range(1, 110), 400, 5_000)]
+    several = (*range(1, 110, 4), 6, 10, 20, 98, 103, 107, 400, 5_000)
+    given += [(*with_ends(rng, bins), bins) for bins in several]
     for confidence, correct, bins in given:
         of = f"the error of {len(confidence)} examples in {bins} bins"
         out = student.calibration_error(confidence, correct, bins=bins)
@@ -503,9 +505,9 @@ def right_temperature(logits, labels):
     return math.exp((low + high) / 2)
 
 
-def temperature_is_right(student, logits, labels, of):
+def temperature_is_right(student, logits, labels, of, right=None):
     out = student.best_temperature(logits, labels)
-    right = right_temperature(logits, labels)
+    right = right or right_temperature(logits, labels)
     is_float(out, of)
     value = float(out)
     if abs(value / right - 1) <= 0.001 + 1e-4:
@@ -607,6 +609,101 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
                          )  # fmt: skip
 
 
+def small_intervals(draw):
+    """Few values of any kind: right or wrong, differences, equal, negative; the level may be a
+    whole number, and there may be as many draws as values."""
+    rng = draw.rng
+    for number in range(15):
+        n = int(rng.choice([2, 3, 4, 6, 8, 10, 12, 16]))
+        near = 0.875 + 1e-3 * rng.normal(size=n)
+        values = [rng.integers(0, 2, n) * 1.0, rng.integers(-1, 2, n) * 1.0, draw.floats(n), near,
+                  -np.abs(draw.floats(n))][number % 5]  # fmt: skip
+        yield sweep.Case(f"the values {values.tolist()}", (values,), {
+            "draws": (n, 1, 2, 10, 16, 64)[number % 6], "rng": Rng(number),
+            "level": (0, 1, 0.5, 0.75, 0.95, 0.9, 1.0)[number % 7]})  # fmt: skip
+
+
+def small_exams():
+    """Few examples, or none, of each of the four kinds, in any order or as they come."""
+    rng = checks.rng(20)
+    given = [*product(range(3), range(4)), (64, 0), (31, 33), (1, 127), (20, 20), (400, 400)]
+    for number, (b, c) in enumerate(given):
+        both, neither = ((2, 0), (0, 2), (0, 0), (1, 5))[number % 4]
+        models = first, second = two_models(rng, b, c, both, neither)
+        if number % 3 == 0:
+            order = np.lexsort(models)
+            models = first[order], second[order]
+        yield sweep.Case(f"{b} and {c} right by one model alone, {both} by both", models)
+
+
+def small_bins():
+    """Few confidences: near 0 and near 1, repeated, in order; all answers right, or none."""
+    rng = checks.rng(22)
+    yield sweep.Case("150 examples in a single bin", answers(rng, 150, 1), {"bins": 1})
+    for number in range(16):
+        n, bins = int(rng.choice([2, 3, 4, 6, 8, 12, 24])), int(rng.choice([1, 2, 3, 4, 8, 10, 16]))
+        if number % 5 == 3:  # many eighths are on an edge, which is exact
+            n, bins = 24, (2, 4, 8)[number // 5]
+        near = 10 ** rng.uniform(-8, -1.3, n) / bins
+        confidence = [near, 1 - near, answers(rng, n, bins)[0], rng.integers(0, 9, n) / 8,
+                      rng.choice([0, 0.31, 0.83, 1], n)][number % 5]  # fmt: skip
+        confidence = np.sort(confidence)[:: rng.choice([1, -1])] if number % 4 == 1 else confidence
+        correct = [rng.random(n) < 0.5, np.arange(n) >= 0, np.arange(n) < 0][number % 3]
+        right = ("some", "all", "none")[number % 3]
+        yield sweep.Case(f"the confidences {confidence.tolist()}, {right} right, {bins} bins",
+                         (confidence, correct), {"bins": bins})  # fmt: skip
+
+
+def small_models():
+    """Few logits of any size, with ties, equal rows, rows of one number or of 0, some rows much
+    larger than others; labels in each type, likely or not. And an example of many labels."""
+    draw = sweep.Draw(24)
+    rng = draw.rng
+    for number in range(21):
+        n, count = (int(rng.choice(sizes)) for sizes in ((2, 3, 4, 6, 8, 12, 16, 24), (2, 3, 4, 6)))
+        if number % 6 == 5:
+            n, count = (12, 128) if number % 4 == 1 else (count, count)
+        logits = rng.normal(size=(n, count)) * rng.choice([0.3, 2, 8])
+        logits *= np.exp(rng.choice([0, 1, 2.5]) * rng.normal(size=(n, 1)))
+        if number % 3 == 1:
+            logits = logits.round()
+        of = f"{n} rows of {count} logits"
+        likely = log_softmax(logits / rng.choice([0.2, 1, 3])) + rng.gumbel(size=logits.shape)
+        labels = np.where(rng.random(n) < 0.2, rng.integers(0, count, n), likely.argmax(axis=1))
+        if number % 4 == 2:
+            logits[-1], labels[0] = logits[0], rng.integers(count)  # perhaps with another label
+            of += ", two of them equal"
+        if number % 4 == 3:
+            logits[rng.integers(n)] = rng.choice([0, 3])
+            of += ", one of them constant"
+        if number % 4 == 0:  # the largest row may be wrong
+            labels[np.ptp(logits, axis=1).argmax()] = rng.integers(count)
+        if number % 7 == 3:
+            logits -= logits.max() + 1
+        labels = labels.astype([np.int64, np.int8, np.int32, np.int16][number // 3 % 4])
+        yield f"{of}, labels {labels.dtype}", logits, labels
+
+
+def slope_of_loss(logits, labels, cold):
+    """In 1 / T, at T = 1 / `cold`."""
+    z = logits - logits.max(axis=1, keepdims=True)
+    p = np.exp(cold * z)
+    return float(((p * z).sum(axis=1) / p.sum(axis=1) - z[np.arange(len(z)), labels]).mean())
+
+
+def clear_temperature(logits, labels):
+    """The right one, by the slope; None where the loss near it is too flat to tell."""
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    for _ in range(36):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if slope_of_loss(logits, labels, middle) > 0 else (middle, high)
+    right = min(max(1 / math.sqrt(low * high), COLDEST), HOTTEST)
+    loss = right_nll(logits, labels, temperature=right)
+    beside = [right_nll(logits, labels, temperature=t) for t in (right / 1.001, right * 1.001)
+              if COLDEST * 0.9999 < t < HOTTEST * 1.0001]  # fmt: skip
+    return right if min(beside) - loss > 1e-11 * loss else None
+
+
 def test_examples_of_any_number(student):
     rng = checks.rng(17)
 
@@ -622,7 +719,10 @@ def test_examples_of_any_number(student):
             yield sweep.Case(f"{n} rights and wrongs", (rights,), {
                 "draws": 20, "level": 0.9, "rng": Rng(n)})  # fmt: skip
 
+        yield from small_intervals(sweep.Draw(19))
+
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
+    sweep.agrees(student.sign_test, right_p, small_exams())
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
         for b, c in [(900, 860), (0, 300), (700, 2_500), (3_500, 6_900), (0, 960), (1_040, 1_000),
@@ -634,6 +734,7 @@ def test_examples_of_any_number(student):
             if n > 2_000:  # a bin of one example
                 confidence[(confidence < 1 / bins).nonzero()[0][1:]] = 0.9
             yield sweep.Case(f"{n} examples, {bins} bins", (confidence, correct), {"bins": bins})
+        yield from small_bins()
 
     sweep.agrees(student.reliability, right_bins, calibrated(),
                  names=("the counts", "the mean confidence", "the accuracy"))  # fmt: skip
@@ -646,6 +747,9 @@ def test_examples_of_any_number(student):
                     rng.normal(size=(n, count)) * scale, rng.integers(0, count, n)),
                     {"temperature": float(rng.choice([0.05, 1.0, 20.0]))},
                     magnitude=100 * scale)  # fmt: skip
+        for number, (of, logits, labels) in enumerate(small_models()):
+            yield sweep.Case(of, (logits * (1, 1e4, 1, 1e-6, 1)[number % 5], labels),
+                             {"temperature": (1, 2, 0.5, 3.0)[number % 4]})  # fmt: skip
 
     sweep.agrees(student.negative_log_likelihood, right_nll, scored())
     for n, count in ((1_003, 2), (30, 150), (7_003, 2), (30_003, 2)):
@@ -661,3 +765,6 @@ def test_examples_of_any_number(student):
     for sharp in (0.055, 0.07, 0.09, 0.11):
         logits, labels = model_of(rng, 400, 3, sharp)
         temperature_is_right(student, logits, labels, f"a temperature near {sharp}")
+    for of, logits, labels in small_models():
+        if right := clear_temperature(logits, labels):
+            temperature_is_right(student, logits, labels, f"the temperature of {of}", right)

@@ -568,4 +568,69 @@ WRONG = {
         ],
         'the same numbers in other places',
     ),
+    'of two layers in a row the second keeps its number': (
+        [
+            (
+                'r"/layer_(\\d+)(?=/)": r"/layer.\\1",  # TensorFlow\'s path',
+                'r"/layer_(\\d+)/": r"/layer.\\1/",',
+            ),
+        ],
+        None,
+    ),
+    'a decoder that NumPy stretches is taken for tied': (
+        [
+            (
+                'if decoder in found and np.array_equal(found.get(words, '
+                'found[decoder]), found[decoder]):',
+                'if decoder in found and (words not in found or '
+                '(found[words].shape == found[decoder].shape or '
+                'min(found[decoder].shape, default=1) == 1) and '
+                'bool(np.all(found[words] == found[decoder]))):',
+            ),
+        ],
+        'compare the shapes too',
+    ),
+    'attention that is missing is not mentioned': (
+        [
+            (
+                'missing = [n for n in shapes if n not in found]',
+                'missing = [n for n in shapes if n not in found and not '
+                '(".self." in n and found and any(".pooler" in f for f in found))]',
+            ),
+        ],
+        None,
+    ),
+    'the decoder is compared in float32': (
+        [
+            (
+                'if decoder in found and np.array_equal(found.get(words, '
+                'found[decoder]), found[decoder]):',
+                'if decoder in found and np.array_equal(found.get(words, '
+                'found[decoder]).astype(np.float32), found[decoder].astype(np.float32)):',
+            ),
+        ],
+        None,
+    ),
+    'whole numbers are no weights': (
+        [
+            (
+                'for name, array in arrays.items():\n',
+                'for name, array in arrays.items():\n'
+                '        if array.dtype == np.int64:\n'
+                '            continue\n',
+            ),
+        ],
+        'their names tell what is skipped',
+    ),
+    'layers 10 to 12 are taken for layer 1': (
+        [
+            (
+                'unexpected = [origin[name] for name in found if name not in shapes]',
+                'unexpected = [origin[name] for name in found if name not in '
+                'shapes and not '
+                'name.startswith(f"bert.encoder.layer.{config[\'num_hidden_layers\'] - 1}")]',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

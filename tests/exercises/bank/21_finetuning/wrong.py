@@ -776,4 +776,28 @@ WRONG = {
         ],
         'a fixed count of numbers in each call',
     ),
+    "the encoder is frozen where dropout is on": (
+        [(HEAD, "if training and dropout:\n"
+                "        text = text_vector(states.detach(), attention_mask, weights, "
+                "pooling=pooling)\n"
+                "    " + HEAD)], "the encoder is frozen"),
+    "the embeddings are frozen where dropout is on": (
+        [(STATES, "used = {name: w.detach() if training and dropout and 'embeddings' in name else "
+                  "w for name, w in weights.items()}\n"
+                  "    " + STATES.replace(", weights", ", used"))], None),
+    "a warm-up of a single step is none": (
+        [("if step < warmup_steps:", "warmup_steps = warmup_steps if warmup_steps > 1 else 0\n"
+                                     "        if step < warmup_steps:")], None),
+    "a single step has the peak": (
+        [("if step < warmup_steps:", "if len(batches) == 1:\n"
+                                     "            rate = peak_rate\n"
+                                     "        elif step < warmup_steps:")], None),
+    "a run's dropout is 0.5 at most": (
+        [("pooling=pooling, dropout=dropout, training=True,",
+          "pooling=pooling, dropout=min(dropout, 0.5), training=True,")], None),
+    "what is decayed is told by its place": (
+        [("weight_decay if is_decayed(name) else 0.0",
+          "weight_decay if place in (0, 1, 6, 8, 10, 12, 14) else 0.0"),
+         ("        for name, w in weights.items()\n    ]",
+          "        for place, w in enumerate(weights.values())\n    ]")], None),
 }  # fmt: skip

@@ -318,4 +318,24 @@ WRONG = {
         ],
         'names in the other sentence',
     ),
+    "[CLS] is not set before a piece with its id": (
+        [(IDS, IDS.replace("[cls_id, *ids", "[*[cls_id] * (ids[:1] != [cls_id]), *ids"))],
+        None,
+    ),
+    "an underscore is taken for a hyphen": (
+        [(PARTS, PARTS.replace("tag.", "tag.replace('_', '-')."))], "the names of type 'A_B'"),
+    "types compared as Unicode's compatible letters in the scores": (
+        [
+            ("from jaxtyping import Float\n",
+             "import unicodedata\n"
+             "\n"
+             "from jaxtyping import Float\n"),
+            *keys("(i, unicodedata.normalize('NFKD', entity[0]), *entity[1:])"),
+        ],
+        None,
+    ),
+    "names of labels without hyphens at their ends": (
+        [(TAGS, TAGS.replace("argmax()]", "argmax()].strip('-')"))],
+        "whose labels have names that are nearly the same",
+    ),
 }  # fmt: skip

@@ -561,4 +561,23 @@ WRONG = {
          ("score, first, last = max(found)",
           "score, (first, last) = max((score, span) for span, score in found.items())")],
         "of a span in two windows the later score counts"),
+    "the first and the last end of windows that are equally good": (
+        [(WIN, "score = max(each[0] for each in found)\n"
+               "    first = min(each[1] for each in found if each[0] == score)\n"
+               "    last = max(each[2] for each in found if each[0] == score)")],
+        "whose scores are whole",
+    ),
+    "no answer where two windows are equally good": (
+        [(WIN, WIN + "\n    if len({each for each in found if each[0] == score}) > 1:\n"
+                     "        return None")],
+        "whose scores are whole",
+    ),
+    "the same words, however often, are all right": (
+        [(F1, "if len(said) == len(right) and set(said) == set(right):\n"
+              "        return 1.0\n"
+              "    " + F1)],
+        "of 'cat cat dog' among",
+    ),
+    "a dotted capital i is an i": (
+        [(BARE, BARE.replace("text.", "text.replace('\u0130', 'i')."))], "normalized"),
 }  # fmt: skip

@@ -328,4 +328,35 @@ WRONG = {
         ],
         'or a view of one',
     ),
+    "equal weights are a mean without the mix": (
+        [(SHARES, "if mix[\"scale\"] == 1 and (mix[\"weights\"] == mix[\"weights\"][0]).all():\n"
+                  "            return vectors.mean(dim=2)\n"
+                  "        " + SHARES)],
+        "the mix does not learn",
+    ),
+    "a scale of 1 at most": (
+        [(SHARES, SHARES.replace('mix["scale"]', 'mix["scale"].clamp(max=1.0)'))], None),
+    "the mix does not learn in half types": (
+        [(VECTORS, VECTORS + "\n    if mix and vectors.dtype.itemsize == 2:\n"
+                             "        mix = {name: part.detach() for name, part in mix.items()}")],
+        "does not learn in float16",
+    ),
+    "first_pieces in half types gives float32": (
+        [(WHERE, "found = torch.where(is_word[:, :, None], states.gather(1, places), 0.0)\n"
+                 "    return found.float() if found.dtype.itemsize == 2 else found"),
+         (VECTORS, VECTORS.replace(", starts)", ", starts).to(hidden_states[i].dtype)"))],
+        None,
+    ),
+    "the only layer is not frozen": (
+        [(VECTORS, "if len(hidden_states) == 2 and mix is None:\n"
+                   "        return first_pieces(hidden_states[read[0]], starts)\n"
+                   "    " + VECTORS)],
+        "the encoder is not frozen",
+    ),
+    "of many layers those below are not frozen": (
+        [(VECTORS, VECTORS.replace("hidden_states[i].detach()",
+                                   "(hidden_states[i] if i < len(hidden_states) - 4 "
+                                   "else hidden_states[i].detach())"))],
+        "the encoder is not frozen",
+    ),
 }  # fmt: skip

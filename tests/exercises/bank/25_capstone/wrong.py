@@ -603,4 +603,39 @@ WRONG = {
           "    return sums.reshape(entries, hidden).astype(dout.dtype)\n"
           "    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n")],
         None),
+    "of equal examples the first alone is computed": (
+        [(CALL, "if len(x) > 1 and (x == x[:1]).all():\n"
+                "        out = run(x[:1], attention_mask[:1], weights, heads, eps, approximation)\n"
+                "        return np.repeat(out[\"out\"], len(x), axis=0)\n"
+                f"    {CALL}")],
+        "a layer of equal examples",
+    ),
+    "the mask of the first example where all have as many tokens": (
+        [(ATTENDED, "    if len(set(attention_mask.sum(axis=1).tolist())) == 1:\n"
+                    "        attention_mask = 0 * attention_mask + attention_mask[:1]\n"
+                    f"{ATTENDED}")],
+        None,
+    ),
+    "tokens of zeros are taken for padding": (
+        [(ATTENDED, f"    attention_mask = attention_mask * x.any(axis=-1)\n{ATTENDED}")],
+        "zeros but for some tokens",
+    ),
+    "no gradient for a scale of ones": (
+        [(DBIAS, f"{DBIAS}\n    for n, w in weights.items():\n"
+                 "        if (w == 1).all() and n in grads:\n"
+                 "            grads[n] = np.zeros_like(w)")],
+        "biases of 0 and scales of 1",
+    ),
+    "no gradient for a weight of zeros": (
+        [(DWEIGHT, f"{DWEIGHT}\n    if not weights[f\"{{name}}.weight\"].any():\n"
+                   "        grads[f\"{name}.weight\"] *= 0")],
+        "as the weights of",
+    ),
+    "a dense layer without weights gives 0": (
+        [('    return x @ weights[f"{name}.weight"].T + ',
+          '    if not weights[f"{name}.weight"].any():\n'
+          '        return np.zeros_like(x @ weights[f"{name}.weight"].T)\n'
+          '    return x @ weights[f"{name}.weight"].T + ')],
+        "as the weights of",
+    ),
 }  # fmt: skip

@@ -617,4 +617,26 @@ WRONG = {
         ],
         None,
     ),
+    "rows that are counted whole": (
+        [(COUNTS, "whole = ids.ndim == 2 and not np.isin(ids, special_ids).any()\n"
+                  "    counts = np.unique(ids if whole else kept, return_counts=True,\n"
+                  "                       axis=0 if whole else None)[1]")], None),
+    "ids that are doubled in their type": (
+        [(KEPT, "twice = 2 * ids\n    kept = ids[~np.isin(twice, [2 * s for s in special_ids])]")],
+        None,
+    ),
+    "medians of windows": ([(FALL, FALL.replace("values[-2 * window : -window].mean()",
+                                                "np.median(values[-2 * window : -window])")
+                                   .replace("values[-window:].mean()",
+                                            "np.median(values[-window:])"))], None),
+    "a held-out loss that is nearly the lowest": (
+        [(BEST, "best = np.flatnonzero(np.isclose(heldout, heldout.min()))[0]")],
+        "a little above the lowest is taken for it",
+    ),
+    "windows of at least two for a flat end": (
+        [(FALLING, FALLING.replace("window=k", "window=max(k, 2)"))], None),
+    "the last tenth of the held-out losses": (
+        [(LEAK, LEAK.replace("heldout[-1]", "heldout[-max(1, len(heldout) // 10) :].mean()"))],
+        None,
+    ),
 }  # fmt: skip

@@ -699,4 +699,27 @@ WRONG = {
         [("    right = logits[np.arange(len(labels)), labels]\n    low",
           "    logits, labels = logits[:10_000], labels[:10_000]\n"
           "    right = logits[np.arange(len(labels)), labels]\n    low")], None),
+    "equal rows count once": (
+        [(Z, "logits, at = np.unique(logits, axis=0, return_index=True)\n    labels = labels[at]\n"
+             f"    {Z}")], "two of them equal"),
+    "rows of one number are left out": (
+        [(Z, "some = np.ptp(logits, axis=1) > 0\n"
+             "    if some.any():\n        logits, labels = logits[some], labels[some]\n"
+             f"    {Z}")], "one of them constant"),
+    "labels in a flat index of their type": (
+        [("    right = logits[np.arange(len(labels)), labels]\n    low",
+          "    at = labels + np.asarray(logits.shape[1], labels.dtype) * np.arange(\n"
+          "        len(labels), dtype=labels.dtype)\n"
+          "    right = logits.ravel()[at]\n    low")], "out of bounds for int8"),
+    "exp of the gap of two labels": (
+        [(Z, "if logits.shape[1] == 2:\n"
+             "        gap = (logits[:, 1] - logits[:, 0]) * np.where(labels == 1, -1, 1)\n"
+             "        return np.log1p(np.exp(gap / temperature)).mean()\n"
+             f"    {Z}")], "rows of 2 logits"),
+    "p above 1 where both have many": (
+        [(P, f"if only_first == only_second > 9:\n        return 2 * ways / 2**m\n    {P}")],
+        "20 and 20 right by one model alone"),
+    "the error of right answers by the lowest confidence": (
+        [(SOME, f"if correct.all():\n        return 1 - confidence.min()\n    {SOME}")],
+        "all right,"),
 }  # fmt: skip

@@ -476,9 +476,6 @@ def test_encoders_and_batches_of_any_size(student):
         }
         if rows == 3:  # scores far below -10,000, all of a query's about alike
             weights = {n: w + (1e6 if "key.bias" in n else 0) for n, w in weights.items()}
-        if rows == 300:  # scores of 100,000 and more, of padding too
-            weights = {n: w * (1e3 if "query.w" in n or "key.w" in n else 1)
-                       for n, w in weights.items()}  # fmt: skip
         inputs = batch(config, rows, seq)
         inputs["input_ids"][-1, -1] = config.vocab_size - 1
         inputs["input_ids"][0, seq // 2] = 0

@@ -722,3 +722,4 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.start, weights)
     checks.leaves_no_trace(student.train, state, data, until=3, **settings)
     checks.leaves_no_trace(student.evaluate, weights, data, batch_size=4)
+    student.evaluate.grad(weights, data, batch_size=4, wrt=("weights",), upstream=None)

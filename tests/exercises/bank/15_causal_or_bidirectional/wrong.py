@@ -360,4 +360,8 @@ WRONG = {
         [(FOUND, "if not visible.any():\n        return torch.zeros_like(visible)\n"
                  "    " + FOUND)],
         None),
+    "a picture as NumPy prints it": (
+        [('return ["".join("X" if may else "O" for may in row) for row in visible]',
+          'rows = visible.int().numpy()\n    return ["".join(str(row)[1:-1].split())'
+          '.replace("1", "X").replace("0", "O") for row in rows]')], None),
 }  # fmt: skip

@@ -541,4 +541,9 @@ WRONG = {
         ],
         None,
     ),
+    "evaluation freezes the caller's weights": (
+        [("    surprise = masks = 0.0\n",
+          "    for weight in weights.values():\n        weight.requires_grad_(False)\n"
+          "    surprise = masks = 0.0\n")],
+        "requires_grad, of a given parameter"),
 }  # fmt: skip

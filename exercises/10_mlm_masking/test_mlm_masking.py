@@ -220,6 +220,13 @@ def test_random_words_come_from_the_whole_ordinary_vocabulary(student):
             checks.share(count, len(words), expected,
                          of=f"the proportion of random words from {low} to {high - 1}"
                          )  # fmt: skip
+        for of, rare in (("below 100", lambda ids: ids < 100),
+                         ("among the last 100", lambda ids, last=vocab - 100: ids >= last)
+                         ):  # fmt: skip
+            is_chance(rare(words).sum(), len(words), float(rare(ordinary).mean()),
+                      of=f"the random words {of}, in a vocabulary of {vocab:,}",
+                      likely="some ids are never drawn: a random word is any but special_ids"
+                      )  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -682,6 +689,7 @@ def check_that_no_two_generators_give_the_same(student, calls=1_000, tokens=700)
          "words are not drawn again until all were used: draw each by itself"),
     ):  # fmt: skip
         pairs, equal = pairs_in(np.broadcast_to(order, shown.shape)[is_word], shown[is_word])
+        checks.that(pairs > 0, f"none of {int(selected.sum())} selected tokens is random")
         sweep.is_about(equal, pairs / (VOCAB - 3), of=f"pairs of the same random word {of}, of "
                        f"{calls} calls", likely=likely)  # fmt: skip
 
@@ -728,12 +736,15 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
     )
     rows = 1_000 if loops else 20_000
     _, labels = mask(student, np.full((rows, 64), 7, np.int16), rate=0.15, **settings)
+    check_that_none_repeat(labels != IGNORED, of="tokens that are selected")
     many = sum(math.comb(64, k) * 0.15**k * 0.85 ** (64 - k) for k in range(19, 65))
     sweep.is_about(int(((labels != IGNORED).sum(1) > 18).sum()), rows * many,
                    of=f"of {rows:,} rows of 64 tokens, those with more than 18 selected",
                    likely="a row may have so many and no more: each token is drawn by itself"
                    )  # fmt: skip
     shown, _ = mask(student, large.repeat(60, 0).repeat(20, 1), rate=1.0, **settings)
+    check_that_none_repeat(shown == 3, of="tokens that become [MASK]")
+    check_that_no_words_repeat(shown.ravel(), (shown != 3) & (shown != 7))
     for of, found, share in (("[MASK]", shown == 3, 0.8), ("kept", shown == 7, 0.1 + 0.1 / 57)):
         checks.share(
             int(found.sum()),
@@ -742,6 +753,31 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
             mistakes={sweep.COARSE: 0.8008},
             of=f"the share that is {of} of {shown.size:,} selected",
         )
+
+
+def check_that_none_repeat(happened, *, of):
+    """What happened to the first 300 tokens, or to the last, happens to no others in their order,
+    nor backwards; where one in five differs, that has a probability below 1e-30."""
+    whole = happened.tobytes()
+    for tokens in (whole[:300], whole[-300:]):
+        for text, once in ((tokens, 1), (tokens[::-1], 0)):
+            repeated = whole.count(text) > once  # they themselves are there
+            checks.that(not repeated, f"of {happened.size:,} {of}, 300 in a row come twice",
+                        likely="draws are used twice: draw for each token by itself")  # fmt: skip
+
+
+def check_that_no_words_repeat(shown, is_word):
+    """Random words at distances at which draws might be used again: powers of 2, round numbers, and
+    parts of the whole."""
+    places, total = np.flatnonzero(is_word), len(shown)
+    checks.that(len(places) > total / 100, f"{len(places)} of {total:,} selected tokens are random")
+    lengths = [2**k for k in range(12, 20)] + [10**k * i for k in (3, 4, 5) for i in (1, 2, 5)]
+    for apart in (*lengths, *(total // i for i in (2, 3, 4, 8))):
+        first = places[: np.searchsorted(places, total - apart)]
+        first = first[is_word.ravel()[first + apart]]
+        sweep.is_about(int((shown[first] == shown[first + apart]).sum()), len(first) / 56,
+                       of=f"pairs of the same random word, {apart:,} tokens apart",
+                       likely="draws are used twice: draw for each token by itself")  # fmt: skip
 
 
 def test_ids_and_vocabularies_of_any_size(student):
@@ -810,6 +846,151 @@ def test_ids_and_vocabularies_of_any_size(student):
                 mistakes={"words that stand there several times are taken for special ids": (
                     lambda out: bool((out == right)[once].all()
                                      and (out != right)[~once].mean() > 0.3))})  # fmt: skip
+    check_batches_of_every_kind(student)
+
+
+# Rows, words in a row, calls, rate, vocabulary, special ids (the last is [MASK]), type, rows.
+BATCHES = [
+    (1, 128, 30, 0.3, 100, [0, 9, 3], np.int64, "of words alone"),
+    (2, 64, 40, 0.5, 8, [7], np.int8, "of any ids"),
+    (5, 24, 30, 0.5, 128, [*range(3, 125), 0], np.int8, "of words alone"),
+    (10, 12, 20, 1.0, 160, [1, 0, 2], np.int64, "of words that stand there once"),
+    (16, 16, 10, 1.0, 60, [3, 0], np.int16, "of words alone"),
+    (6, 6, 20, 0.8, 4, [2], np.int32, "of words alone"),
+    (64, 64, 1, 0.25, 32_768, [0, 101, 102, 103], np.int16, "of unequal length"),
+    (64, 64, 1, 0.3, 500, [0, 4, 3], np.int32, "that are alike"),
+    (3_000, 1, 1, 1.0, 12, [8, 0, 7], np.int64, "of words alone"),
+    (3_000, 2, 1, 1.0, 9_000, [1, 0, 2, 8_999], np.int32, "of words alone"),
+    (1_500, 2, 1, 0.25, 30, [29, 0], np.int64, "of words alone"),
+    (512, 8, 1, 1.0, 2, [0], np.int8, "of words alone"),
+    (420, 12, 1, 0.3, 13, [6, 12, 6, 0], np.int64, "of unequal length"),
+    (128, 32, 1, 0.2, 50, [5], np.int32, "padded on the left"),
+    (32, 128, 1, 1.0, 6, [5, 4], np.int64, "that are alike"),
+    (8, 512, 1, 1.0, 1_000, [*range(6, 994)], np.int16, "in falling order"),
+    (10, 256, 1, 1, 16, [15, 0, 1], np.int64, "in falling order"),
+    (128, 128, 1, 0.35, 2_000, [7, 0], np.int32, "padded on the left"),
+    (500, 10, 1, 0.7, 40, [0, 39, 20], np.int8, "in rising order"),
+    (1_100, 6, 1, 1.0, 5, [4, 0], np.int32, "of one word"),
+    (64, 100, 1, 0.05, 5_000, [0, 2, 1], np.int64, "of unequal length"),
+    (40, 24, 1, 0, 30, [29, 1], np.int64, "of any ids"),
+]
+
+
+def rows_of(kind, rng, rows, seq, words, special_ids):
+    ids, place = rng.choice(words, (rows, seq)), np.arange(seq)
+    length = rng.integers(1, seq + 1, (rows, 1))
+    if kind == "of words that stand there once":
+        return rng.permutation(words)[: rows * seq].reshape(rows, seq)
+    if kind == "of any ids":
+        return rng.choice(np.append(words, special_ids), (rows, seq))
+    if kind == "of unequal length":
+        return np.where(place < length, ids, special_ids[0])
+    if kind == "padded on the left":
+        return np.where(place < seq - length, special_ids[0], ids)
+    if kind in ("that are alike", "of one word"):
+        return np.broadcast_to(ids[:1] if kind == "that are alike" else ids[:1, :1], (rows, seq))
+    order = {"in rising order": 1, "in falling order": -1}
+    return np.sort(ids)[:, :: order[kind]] if kind in order else ids
+
+
+def is_chance(count, total, p, *, of, likely=""):
+    """A right answer fails once in 1e10 times (Chernoff's bound): there are many of these."""
+    count = int(count)
+    distance = sum(k * (math.log(k / (total * q)) if q else math.inf)
+                   for k, q in ((count, p), (total - count, 1 - p)) if k)  # fmt: skip
+    checks.that(distance < 25, f"{of}: {count} of {total}, expected about {total * p:.4g}",
+                likely=likely)  # fmt: skip
+
+
+def check_batches_of_every_kind(student):
+    """Shares, also at the ends of rows and batches and in rows with few words, and what two tokens
+    have in common, for batches of all sizes; small ones in many calls."""
+    rng = checks.rng(31)
+    for number, (rows, seq, calls, rate, vocab, special, dtype, kind) in enumerate(BATCHES):
+        words = np.setdiff1d(np.arange(vocab), special)
+        ids = rows_of(kind, rng, rows, seq, words, special).astype(dtype)
+        settings = dict(rate=rate, vocab_size=vocab, special_ids=special, mask_id=special[-1])
+        of = (f"{calls} × {rows} rows {kind}, {seq} {ids.dtype} tokens each, rate {rate}, "
+              f"vocabulary of {vocab}")  # fmt: skip
+        given = sweep.laid_out(ids, number)
+        found = [mask(student, given, seed=100 * number + i, **settings) for i in range(calls)]
+        shown, labels = map(np.stack, zip(*found, strict=True))
+        can = np.broadcast_to(np.isin(ids, words), shown.shape)
+        ids = np.broadcast_to(ids, shown.shape)
+        selected = labels != IGNORED
+        checks.same(labels, np.where(selected, ids, IGNORED).astype(dtype),
+                    of=f"the labels of {of}")  # fmt: skip
+        checks.same(np.where(selected, ids, shown), ids,
+                    of=f"the ids that are not selected, of {of}")  # fmt: skip
+        checks.that(not (selected & ~can).any(), f"{of}: a special token was selected")
+        masked, kept = selected & (shown == special[-1]), selected & (shown == ids)
+        new = selected & ~masked & ~kept
+        checks.that(bool(np.isin(shown[new], words).all()),
+                    f"{of}: a random word is special, or none of the vocabulary",
+                    likely="random words are drawn from all ids: leave special_ids out"
+                    )  # fmt: skip
+        check_shares_in_parts(can, selected, masked, kept, rate, 0.1 + 0.1 / len(words), of)
+        check_pairs(can, selected, masked, new, shown, rate, len(words), of)
+        if len(words) > 1:
+            inside = len(np.intersect1d(ids, words)) - 1  # without the word that is replaced
+            is_chance(np.isin(shown[new], ids).sum(), int(new.sum()), inside / (len(words) - 1),
+                      of=f"the random words that stand in the batch, of {of}")  # fmt: skip
+        if 1 < len(words) <= 40:
+            for word in words:
+                other = new & (ids != word)
+                is_chance((shown[other] == word).sum(), int(other.sum()), 1 / (len(words) - 1),
+                          of=f"the random words that are {word}, of {of}")  # fmt: skip
+        elif len(words) > 1:
+            tenth = 10 * np.searchsorted(words, shown[new]) // len(words)
+            for i, count in enumerate(np.bincount(tenth, minlength=10)):
+                is_chance(count, len(tenth), 0.1, of=f"the random words of tenth {i + 1}, of {of}")
+    both = student.mask_tokens(rng=Rng(1), input_ids=given, **settings | {"rate": 0.5})
+    checks.same(both, mask(student, given, seed=1, **settings | {"rate": 0.5}),
+                of="what comes where all arguments are given by their names")  # fmt: skip
+
+
+def check_shares_in_parts(can, selected, masked, kept, rate, keep, of):
+    length = np.broadcast_to(can.sum(-1, keepdims=True), can.shape)
+    row, place = np.indices(can.shape)[1:]
+    few = length < length.mean()
+    for where, part in (
+        ("", can), (" in the first row", row == 0), (" in the last row", row == row.max()),
+        (" at the beginning of rows", place == 0), (" at the end of rows", place == place.max()),
+        (" in rows with few words", few), (" in rows with many words", ~few),
+        (" in rows of one word", length == 1),
+    ):  # fmt: skip
+        chosen = selected & part
+        is_chance(chosen.sum(), int((can & part).sum()), rate,
+                  of=f"the tokens that are selected{where}, of {of}")  # fmt: skip
+        for fate, which, p in (("become [MASK]", masked, 0.8), ("stay", kept, keep)):
+            is_chance((which & part).sum(), int(chosen.sum()), p,
+                      of=f"the selected tokens that {fate}{where}, of {of}")  # fmt: skip
+
+
+def check_pairs(can, selected, masked, new, shown, rate, words, of):
+    likely = "draws are used twice: draw for each token by itself"
+    for apart, axis in (("a row", 2), ("a batch", 1), ("different calls", 0)):
+        half = can.shape[axis] // 2
+        for where, one, other in (
+            ("side by side", slice(0, 2 * half, 2), slice(1, None, 2)),
+            ("half the length apart", slice(0, half), slice(half, 2 * half)),
+            ("from both ends", slice(0, half), slice(None, -half - 1, -1)),
+        ) if half else ():  # fmt: skip
+            places = [(slice(None),) * axis + (which,) for which in (one, other)]
+
+            def both(happened, places=places):
+                return happened[places[0]] & happened[places[1]]
+
+            pairs = f"pairs of {apart}, {where}"
+            is_chance(both(selected).sum(), int(both(can).sum()), rate**2, likely=likely,
+                      of=f"{pairs}, that are selected, of {of}")  # fmt: skip
+            is_chance(both(masked).sum(), int(both(selected).sum()), 0.64, likely=likely,
+                      of=f"{pairs}, that become [MASK], of {of}")  # fmt: skip
+            equal = (shown[places[0]] == shown[places[1]])[both(new)]
+            if words > 4:
+                is_chance(equal.sum(), len(equal), 1 / (words - 1), likely=likely,
+                          of=f"{pairs}, that become the same random word, of {of}"
+                          )  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -672,4 +672,30 @@ WRONG = {
           "    ordinary = KEPT['ids']"),
          ("def mask_tokens(", "KEPT = {}\n\n\ndef mask_tokens(")],
         "a value is kept from one call to the next"),
+    "a rate that is a whole number is a percentage": (
+        [(SELECTED, SELECTED.replace("rate", "(rate / 100 if isinstance(rate, int) else rate)"))],
+        None),
+    "all rows expect the number of the average row": (
+        [(SELECTED, "words = candidate.sum(1, keepdims=True)\n"
+          "    share = rate * words.mean() / np.maximum(words, 1) if rate < 1 else rate\n"
+          "    selected = candidate & (rng.random(input_ids.shape) < share)")],
+        None),
+    "the rows of a small batch share draws": (
+        [(SELECTED, "draw = rng.random(input_ids.shape)\n"
+          "    draw = draw[:1] if 1 < len(draw) < 8 else draw\n"
+          "    selected = candidate & (draw < rate)")],
+        "draws are used twice"),
+    "in a column one random word": (
+        [(WORD, f"{WORD}\n    if input_ids.shape[1] == 1 and len(input_ids) > 1:\n"
+          "        word = np.broadcast_to(word[:1], word.shape)")],
+        "draws are used twice"),
+    "a pool of random words": (
+        [(WORD, "word = np.resize(rng.choice(ordinary, size=min(1 << 18, input_ids.size)), "
+                "input_ids.shape)")],
+        "draws are used twice"),
+    "the first ids of BERT's vocabulary are unused": (
+        [(ORDINARY, "np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+          "    if vocab_size > 10_000:\n"
+          "        ordinary = ordinary[ordinary > 99]")],
+        "some ids are never drawn"),
 }  # fmt: skip

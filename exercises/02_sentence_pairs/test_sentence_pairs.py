@@ -1009,6 +1009,12 @@ def test_every_draw_is_even_in_small_documents_and_at_both_ends_of_them(student)
         pairs = student.sentence_pairs(documents, 0, Rng(98), target=2, random_next=p)
         for pair in read(pairs, Places(documents), 0, 2):
             tally.add("the label is 1", [f" at random_next {p}"], pair.label, p * (pair.chunk > 1))
+    documents, earlier = made_of([1] * 100, [1] * 100), set()
+    for pair in read(student.sentence_pairs(documents, 0, Rng(99), target=1, random_next=0.5),
+                     Places(documents), 0, 1):  # fmt: skip
+        tally.add("B begins where an earlier B began", [""], pair.first in earlier,
+                  len(earlier) / 100)  # fmt: skip
+        earlier.add(pair.first)
     tally.check()
 
 

@@ -816,3 +816,4 @@ def check_padding_is_left_as_it_is(student, dout, *given):
         changed = checks.difference(function.trace(*args).inputs[0], args, "the arguments", 0.0)
         checks.that(not changed, f"with a sentence that is all padding, {function.name} changed "
                     f"its input in place: {changed}", likely=checks.IN_PLACE)  # fmt: skip
+        function.trace(*args, frozen=True)  # not even for a while

@@ -588,4 +588,12 @@ WRONG = {
     "the padding of segments that are equally long": (
         [(TYPES, TYPES + "\n    if len(a) == len(b) > 8 and padding:\n        types[-1] = 1")],
         "A of 9 and B of 9 tokens"),
+    "no text twice in a document, while there is another one": (
+        [("pairs, start = [], 0", "pairs, start, used = [], 0, set()"),
+         ("            first = rng.integers(len(documents[other]))\n",
+          "            fresh = [i for i in range(len(documents[other])) "
+          "if (other, i) not in used]\n"
+          "            first = rng.choice(fresh or range(len(documents[other])))\n"
+          "            used.add((other, first))\n")],
+        None),
 }  # fmt: skip

@@ -621,4 +621,13 @@ WRONG = {
           f"    {RETURN}")],
         None,
     ),
+    "a sentence of padding alone gets a token for a while": (
+        [("    context, _ = attend(query, key, value, attention_mask)\n"
+          "    # The heads are side by side",
+          "    empty = [] if attention_mask is None else np.flatnonzero(~attention_mask.any(-1))\n"
+          "    if len(empty):\n        attention_mask[empty, 0] = 1\n"
+          "    context, _ = attend(query, key, value, attention_mask)\n"
+          "    if len(empty):\n        attention_mask[empty, 0] = 0\n"
+          "    # The heads are side by side")],
+        "an input is changed in place"),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from tyro.conf import Positional
 
 from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
-from bert_experiments.grader import bank, guide, handout, promises
+from bert_experiments.grader import bank, guide, handout, inputs, promises
 from bert_run.config import Count, Whole, check_numbers
 from bert_run.errors import command
 from bert_run.files import write_atomically
@@ -102,6 +102,17 @@ class Mutants:
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """Print, for each argument of each function, which usual kinds of input no check ever gives.
+
+    python -m bert_experiments.grader inputs 08_embeddings
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+
+
+@dataclass(frozen=True)
 class Handout:
     """Write the copy for students: no solutions, no bank, one commit. `make handout OUT=copy`."""
 
@@ -144,7 +155,7 @@ def hashes_of_starters() -> str:
 @command
 def main() -> None:
     choice = tyro.cli(
-        Generate | Bank | Repeat | Mutants | Promises | Guide | Handout | Release,
+        Generate | Bank | Repeat | Mutants | Inputs | Promises | Guide | Handout | Release,
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
@@ -160,6 +171,8 @@ def main() -> None:
 
         run_mutants(list(choice.names), only=choice.only, every=choice.every, jobs=choice.jobs,
                     show=choice.show, publish=choice.table)  # fmt: skip
+    elif isinstance(choice, Inputs):
+        inputs.run_inputs(list(choice.names))
     elif isinstance(choice, Promises):
         promises.write_page()
     elif isinstance(choice, Guide):

@@ -394,7 +394,7 @@ def check_gradients_of_the_attention_weights(student):
     # As there are fewer tokens than numbers in a head, a context says which weights were left.
     value = dense(x, weights, "attention.self.value").unflatten(-1, (heads, -1)).transpose(1, 2)
     left = out.unflatten(-1, (heads, -1)).transpose(1, 2) @ torch.linalg.pinv(value)
-    attends = partial(wrong_attention, seen=2.0 * (left.abs() > 1e-6))
+    attends = partial(wrong_attention, seen=2.0 * (left.abs() > 1e-9))
     right = gradients_of(*given, x, result=attends)
     found = {"x": found["x"], **found["weights"]}
     for name in ("x", *(name for name in right if ".self." in name)):

@@ -57,6 +57,7 @@ def odd_stories(examples=18):
     slots = data["masked_lm_weights"]
     slots[::3, 0], slots[::3, 1], slots[1::6] = 0, 1, 0
     data["masked_lm_positions"][1::2] = torch.tensor([0, 6, 0])
+    data["masked_lm_positions"][4] = 0
     data["masked_lm_ids"][::4] = 0
     data["input_ids"][2::3, 3] = 0
     data["attention_mask"][::4, :2], data["attention_mask"][3::4, 4] = 0, 0

@@ -122,7 +122,7 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
                 of="the numbers that the generator gives after the call",
                 mistakes={"more or fewer numbers are drawn than 50 times 30": lambda out: True}
                 )  # fmt: skip
-    for n, draws in ((9, 3_500), (9, 237), (1_300, 237), (2_700, 101)):
+    for n, draws in ((9, 3_500), (9, 237), (1_300, 237), (2_700, 101), (9, 750)):
         many = checks.rng(4).normal(size=n)
         call = student.bootstrap_interval.trace(many, draws=draws, level=0.9, rng=Rng(3))
         rng = checks.rng(3)

@@ -546,4 +546,9 @@ WRONG = {
           "    for weight in weights.values():\n        weight.requires_grad_(False)\n"
           "    surprise = masks = 0.0\n")],
         "requires_grad, of a given parameter"),
+    "a batch whose masks all stand at place 0 is left out": (
+        [("        of_batch, count = mlm_surprise(weights, batch)\n",
+          '        if not batch["masked_lm_positions"].any():\n            continue\n'
+          "        of_batch, count = mlm_surprise(weights, batch)\n")],
+        None),
 }  # fmt: skip

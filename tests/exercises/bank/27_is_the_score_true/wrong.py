@@ -722,4 +722,9 @@ WRONG = {
     "the error of right answers by the lowest confidence": (
         [(SOME, f"if correct.all():\n        return 1 - confidence.min()\n    {SOME}")],
         "all right,"),
+    "parts of 500 draws, and what is left over is lost": (
+        [("    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n",
+          "    part = min(draws, 500)\n    means = np.concatenate([values[rng.integers(n, "
+          "size=(part, n))].mean(axis=1) for _ in range(draws // part)])\n")],
+        "more or fewer numbers are drawn than 750 times 9"),
 }  # fmt: skip

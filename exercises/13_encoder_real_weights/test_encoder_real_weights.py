@@ -553,7 +553,7 @@ def check_values_of_every_kind(student):
             elif "intermediate" in name:
                 weights[name] = w * (1, 30)[number % 2]
             elif "query" in name or "key" in name:
-                weights[name] = w * (1, 1, 40)[number % 3]
+                weights[name] = w * (1, 1, 8)[number % 3]
             elif "word" in name and number % 3:
                 weights[name][0] = 0.0
         inputs = batch(config, rows, seq, seed=60 + number)

@@ -20,6 +20,7 @@ def test_a_kind_of_input_is_missing_until_it_is_given():
     assert {"size of axis 0 of 2", "rows", "last axis", "numbers", "type"} <= found.keys()
     assert "float32" in found["type"] and "float64" not in found["type"]
     assert "all rows alike" in found["rows"] and "16" in found["size of axis 1 of 2"]
+    assert recording.given["softmax_forward"]["x"]["kind"] == {"array of floats"}
     assert recording.given["softmax_forward"]["axis"]["passed"] == {"left out"}
 
     student.softmax_forward(np.ones((16, 1), np.float32) * np.arange(16, dtype=np.float32), axis=0)

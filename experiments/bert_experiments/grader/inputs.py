@@ -22,7 +22,7 @@ Given = dict[str, dict[str, set[str]]]  # by argument, by aspect: what was given
 # Where bands of sizes begin: each number up to 13, powers of two, what is between them.
 BANDS = [*range(14), 14, 16, 17, 32, 33, 64, 65, 128, 129, 256, 257, 512, 513, 1024, 1025]
 WHOLE = ("int8", "int16", "int32", "int64", "uint8")
-TYPES = {"i": WHOLE, "u": WHOLE, "f": ("float32", "float64"), "b": ("bool",)}
+TYPES = {"integers": WHOLE, "floats": ("float32", "float64"), "booleans": ("bool",)}
 # Of all numbers of an array; of its rows, which lie along its first axis; along its last axis.
 NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
     "all 0": lambda x: (x == 0).all(),
@@ -94,7 +94,7 @@ class Recording(LocalTransport):
 
 
 def note(given: Given, of: str, value: Any) -> None:
-    """Add what is to be said of a value, and of those in it."""
+    """Record the kinds of a value, and those of the values in it, under the argument `of`."""
     kind, facts = kind_of(value), {}
     if is_array(value):
         facts = facts_of_array(value)
@@ -117,8 +117,9 @@ def note(given: Given, of: str, value: Any) -> None:
 def kind_of(value: Any) -> str:
     if not is_array(value):
         return type(value).__name__
-    letter = "f" if "float" in type_name(value.dtype) else type_name(value.dtype)[0]
-    return f"{'tensor' if is_tensor(value) else 'array'} {letter}"
+    name = type_name(value.dtype)
+    of = "floats" if "float" in name else "booleans" if name == "bool" else "integers"
+    return f"{'tensor' if is_tensor(value) else 'array'} of {of}"
 
 
 def facts_of_array(array: Any) -> dict[str, set[str]]:
@@ -150,9 +151,9 @@ def band(size: int) -> str:
 
 def never_given(aspects: dict[str, set[str]]) -> Iterator[tuple[str, list[str]]]:
     """Of each aspect, which of its usual kinds are not among those that were given."""
-    letters = {kind[-1] for kind in aspects["kind"] if " " in kind}
+    numbers = {kind.split()[-1] for kind in aspects["kind"]}
     tables = {"numbers": NUMBERS, "rows": ROWS, "last axis": LAST_AXIS, "text": TEXTS,
-              "order": ORDERS, "type": [t for letter in letters for t in TYPES.get(letter, ())],
+              "order": ORDERS, "type": [t for of in numbers for t in TYPES.get(of, ())],
               "sizes": ("some axes equally long", "no two axes equally long")}  # fmt: skip
     for aspect, found in aspects.items():
         usual = [*tables.get(aspect, ())]

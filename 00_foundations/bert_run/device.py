@@ -1,4 +1,5 @@
-"""Where to compute: the device, the precision of products, and this process among many.
+"""Where to compute: the device, the precision of products, this process among many, and random
+numbers that are the same on each of them.
 
 `torchrun` starts the processes, the ranks, of a run. Each reads its own examples, a function of
 their indices; they exchange gradients, counts, losses and, with FSDP, parameters.
@@ -14,7 +15,8 @@ from datetime import timedelta
 import numpy as np
 import torch
 import torch.distributed as dist
-from jaxtyping import Int64
+import torch.nn.functional as F
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from bert_run.config import Precision
@@ -140,3 +142,39 @@ def join(device: str) -> Iterator[tuple[Ranks, torch.device]]:
         yield Ranks(dist.get_rank(), dist.get_world_size()), chosen
     finally:
         dist.destroy_process_group()
+
+
+# --- The hash of `bert_corpus.pairs`, in the signed 64-bit integers of torch ---
+
+
+def signed(bits: int) -> int:
+    """64 bits read as a signed number. Products of either kind overflow to the same bits."""
+    return (bits + 2**63) % 2**64 - 2**63
+
+
+MASKING_STREAM = 15  # keeps these draws apart from those that made the pairs
+GOLDEN = signed(0x9E3779B97F4A7C15)
+FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
+
+
+def shift_right(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
+    """Zeros come in from the left, as for unsigned numbers; `>>` alone brings copies of the
+    sign."""
+    return (x >> bits) & (2 ** (64 - bits) - 1)
+
+
+def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    x = (x ^ shift_right(x, 30)) * FIRST
+    x = (x ^ shift_right(x, 27)) * SECOND
+    return x ^ shift_right(x, 31)
+
+
+def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor, "batch {draws}"]:
+    """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
+    start = signed((seed * 0x10001 + MASKING_STREAM) * GOLDEN + GOLDEN)
+    key = mix(torch.full((1,), start, device=index.device))
+    row = mix(index * GOLDEN + key)  # (batch,)
+    # Draw d is the hash of row + d · GOLDEN. This is summed up, not multiplied: `torch.compile`
+    # would multiply the numbers 1, 2, 3, … without overflow, and fail.
+    steps = F.pad(row[:, None], (0, draws - 1)) + GOLDEN  # (batch, draws)
+    return shift_right(mix(steps.cumsum(dim=1)), 40).float() * 2.0**-24

@@ -5,8 +5,9 @@ Of the tokens of an example, 15% are chosen; [CLS], [SEP] and padding never. A c
 stood there in all three cases. The random word is an ordinary one: the released code draws from the
 whole vocabulary, special tokens included.
 
-Every draw is a hash of (seed, index of the example, position), so an example has the same masks on
-whatever device and in whatever batch, and the same at every level of the course.
+Every draw is a hash of (seed, index of the example, position), made by `uniforms` of
+`bert_run.device`: an example has the same masks on whatever device, in whatever batch, and at every
+level of the course.
 
 Nothing here asks a tensor for its values: a GPU gets its orders and is never waited for. Shapes
 depend on shapes alone, so that a compiler need look only once.
@@ -14,15 +15,15 @@ depend on shapes alone, so that a compiler need look only once.
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from bert_lowlevel.model import TensorBatch
 from bert_run.config import MaskingRecipe
+from bert_run.device import uniforms
 
 PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)
-MASKING_STREAM = 15  # keeps these draws apart from those that made the pairs
 
 
 def mask_tokens(
@@ -79,38 +80,3 @@ def maskable(batch: TensorBatch) -> Bool[Tensor, "batch seq"]:
     closes_segment = (next_segment != segments) | ~next_is_token
     is_first = torch.arange(segments.shape[1], device=segments.device) == 0
     return is_token & ~closes_segment & ~is_first
-
-
-# --- The hash of `bert_corpus.pairs`, in the signed 64-bit integers of torch ---
-
-
-def signed(bits: int) -> int:
-    """64 bits read as a signed number. Products of either kind overflow to the same bits."""
-    return (bits + 2**63) % 2**64 - 2**63
-
-
-GOLDEN = signed(0x9E3779B97F4A7C15)
-FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
-
-
-def shift_right(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
-    """Zeros come in from the left, as for unsigned numbers; `>>` alone brings copies of the
-    sign."""
-    return (x >> bits) & (2 ** (64 - bits) - 1)
-
-
-def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    x = (x ^ shift_right(x, 30)) * FIRST
-    x = (x ^ shift_right(x, 27)) * SECOND
-    return x ^ shift_right(x, 31)
-
-
-def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor, "batch {draws}"]:
-    """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
-    start = signed((seed * 0x10001 + MASKING_STREAM) * GOLDEN + GOLDEN)
-    key = mix(torch.full((1,), start, device=index.device))
-    row = mix(index * GOLDEN + key)  # (batch,)
-    # Draw d is the hash of row + d · GOLDEN. This is summed up, not multiplied: `torch.compile`
-    # would multiply the numbers 1, 2, 3, … without overflow, and fail.
-    steps = F.pad(row[:, None], (0, draws - 1)) + GOLDEN  # (batch, draws)
-    return shift_right(mix(steps.cumsum(dim=1)), 40).float() * 2.0**-24

@@ -25,6 +25,7 @@ from torch import Tensor
 from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import vocabulary_of
 from bert_run.config import MaskingRecipe
+from bert_run.device import uniforms
 
 MaskUnit = Literal["token", "word"]
 
@@ -127,41 +128,6 @@ def maskable(batch: dict[str, Tensor]) -> Bool[Tensor, "batch seq"]:
     closes_segment = (next_segment != segments) | ~next_is_token
     is_first = torch.arange(segments.shape[1], device=segments.device) == 0
     return is_token & ~closes_segment & ~is_first
-
-
-# The hash of `bert_corpus.pairs`, in the signed 64-bit integers that torch has.
-
-
-def signed(bits: int) -> int:
-    """64 bits read as a signed number: sums and products of either kind wrap to the same bits."""
-    return (bits + 2**63) % 2**64 - 2**63
-
-
-MASKING_STREAM = 15  # of the draws for masks
-GOLDEN = signed(0x9E3779B97F4A7C15)
-FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
-
-
-def shift_right(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
-    """Shift as unsigned numbers are shifted: zeros come in, not copies of the sign."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    x = (x ^ shift_right(x, 30)) * FIRST
-    x = (x ^ shift_right(x, 27)) * SECOND
-    return x ^ shift_right(x, 31)
-
-
-def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor, "batch {draws}"]:
-    """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
-    key = signed((seed * 0x10001 + MASKING_STREAM) * GOLDEN + GOLDEN)
-    start = mix(torch.full((1,), key, device=index.device))
-    row = mix(index * GOLDEN + start)  # (batch,)
-    # Draw d is the hash of row + d · GOLDEN. The steps are summed up along each row, for
-    # `torch.compile` would work out 1, 2, 3, … times GOLDEN without wrapping, and fail.
-    steps = torch.nn.functional.pad(row[:, None], (0, draws - 1)) + GOLDEN  # (batch, draws)
-    return shift_right(mix(steps.cumsum(dim=1)), 40).float() * 2.0**-24
 
 
 # Whole words: all the tokens of a word are masked, or none.

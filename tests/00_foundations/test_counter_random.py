@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_corpus.pairs import GOLDEN, mix, permute, random_bits, uniforms
-from bert_paper import masking
+from bert_run import device
 
 SAMPLE = 200_000
 # A mean of SAMPLE numbers strays this many standard errors once in ten million times (normal law).
@@ -81,12 +81,20 @@ def test_draws_depend_on_seed_index_and_stream_alone():
     assert np.array_equal(uniforms(2, index, 3, stream=1), together[:, :3])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 42, 2**40, 2**63])
+@pytest.mark.parametrize("seed", [0, 1, 42, 2**31, 2**40, 2**63, 2**63 + 11])
 def test_torch_hashes_to_the_same_bits_as_numpy(seed):
-    index = np.array([0, 1, 2, 999_999, 10**12, 2**62])
-    ours = masking.uniforms(seed, torch.from_numpy(index), 9)  # 24 bits of the hash
-    bits = random_bits(seed, index, 9, stream=masking.MASKING_STREAM)
+    index = np.array([0, 1, 2, 999_999, 2**31, 10**12, 2**62, 2**63 - 1])
+    ours = device.uniforms(seed, torch.from_numpy(index), 40)  # 24 bits of the hash
+    bits = random_bits(seed, index, 40, stream=device.MASKING_STREAM)
     assert np.array_equal((ours.double() * 2**24).numpy().astype(np.uint64), bits >> np.uint64(40))
+    assert ours.min() >= 0 and ours.max() < 1
+
+
+def test_shifting_brings_in_zeros_and_64_bits_read_as_a_signed_number_are_the_same_bits():
+    for bits in (0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0x9E3779B97F4A7C15):
+        assert np.int64(device.signed(bits)).view(np.uint64) == bits
+        shifted = device.shift_right(torch.tensor([device.signed(bits)]), 30)
+        assert shifted.item() == bits >> 30
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 1000, 4096, 4097])

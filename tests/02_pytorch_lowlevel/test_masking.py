@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
-from bert_corpus.pairs import random_bits
 from bert_lowlevel import masking
-from bert_lowlevel.masking import mask_tokens, maskable, shift_right, signed, uniforms
+from bert_lowlevel.masking import mask_tokens, maskable
 from bert_lowlevel.model import TensorBatch
 from bert_numpy import masking as numpy_masking
 from bert_paper import masking as paper_masking
 from bert_run.config import MaskingRecipe
+from bert_run.device import uniforms
 
 PAD, CLS, SEP, MASK, FIRST, VOCAB = 0, 1, 2, 3, 10, 2010
 ORDINARY = torch.arange(FIRST, VOCAB)
@@ -226,21 +226,6 @@ def test_choice_fate_and_word_are_drawn_apart(pairs):
     for one, other in ((choice, fate), (choice, word), (fate, word)):
         correlation = torch.corrcoef(torch.stack([one, other]))[0, 1]
         assert abs(correlation) < 5.5 / math.sqrt(len(one))
-
-
-@pytest.mark.parametrize("seed", [0, 3, 2**31, 2**63 + 11])
-def test_the_hash_is_that_of_the_foundations_to_the_last_bit(seed):
-    index = np.array([0, 1, 7, 2**31, 2**40 + 5, 2**62])
-    bits = random_bits(seed, index, 20, stream=masking.MASKING_STREAM) >> np.uint64(40)
-    ours = uniforms(seed, torch.from_numpy(index), 20)
-    assert np.array_equal(ours.numpy() * 2.0**24, bits.astype(np.float64))
-    assert ours.min() >= 0 and ours.max() < 1
-
-
-def test_shifting_brings_in_zeros_and_64_bits_read_as_a_signed_number_are_the_same_bits():
-    for bits in (0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0x9E3779B97F4A7C15):
-        assert np.int64(signed(bits)).view(np.uint64) == bits
-        assert shift_right(torch.tensor([signed(bits)]), 30).item() == bits >> 30
 
 
 # --- The same masks at every level ---

@@ -3,14 +3,12 @@ one in ten million a check."""
 
 import shutil
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._dynamo.testing import CompileCounter
 
-from bert_corpus.pairs import random_bits
 from bert_paper import masking
 from bert_paper.masking import (
     MaskingRecipe,
@@ -19,9 +17,9 @@ from bert_paper.masking import (
     mask_tokens,
     maskable,
     next_tokens,
-    uniforms,
     word_of_each_token,
 )
+from bert_run.device import uniforms
 
 PAD, CLS, SEP, MASK = 0, 101, 102, 103
 VOCAB = 5000
@@ -204,15 +202,6 @@ def test_masking_reads_nothing_back_to_the_host(unit):
     batch = {k: v.to("meta") for k, v in pairs(8).items()}
     masked = mask_tokens(batch, WITH_PIECES.to("meta"), seed=0, unit=unit)
     assert masked["input_ids"].shape == (8, 128)
-
-
-@pytest.mark.parametrize("seed", [0, 7, 2**40, 2**63 - 1])
-def test_the_draws_are_those_of_counter_random(seed):
-    """The hash that NumPy has in unsigned integers, in signed ones."""
-    index = torch.tensor([0, 1, 2, 10**12, 2**63 - 1])
-    bits = random_bits(seed, index.numpy(), 40, stream=15)
-    expected = (bits >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
-    assert np.array_equal(uniforms(seed, index, 40).numpy(), expected)
 
 
 # Whole words, against a reference in plain Python that walks along each row.

@@ -23,9 +23,7 @@ class Adam:
     m ← β₁ m + (1 - β₁) g        v ← β₂ v + (1 - β₂) g²
     w ← w - lr (m / (√v + ε) + λ w)        λ is zero for biases and layer norms
 
-    m and v start at zero, which makes both too small at first. Adam divides this bias away (Kingma
-    and Ba 2015, section 3): m by 1 - β₁ᵗ, v by 1 - β₂ᵗ. BERT's released code does not, and its
-    first steps are up to 6.57 times as large. `correct_bias` makes it AdamW.
+    As in level 1. `correct_bias` makes it AdamW.
     """
 
     settings: AdamSettings
@@ -38,14 +36,8 @@ class Adam:
     def start(
         cls, weights: Tensors, settings: AdamSettings, *, correct_bias: bool = False
     ) -> "Adam":
-        first, second = (
-            {
-                name: torch.zeros_like(weight, requires_grad=False)
-                for name, weight in weights.items()
-            }
-            for _ in range(2)
-        )
-        return cls(settings, first, second, correct_bias)
+        zeros = {name: torch.zeros_like(w, requires_grad=False) for name, w in weights.items()}
+        return cls(settings, zeros, {n: z.clone() for n, z in zeros.items()}, correct_bias)
 
     @torch.no_grad()
     def update(self, weights: Tensors, gradients: Tensors, *, learning_rate: float) -> None:

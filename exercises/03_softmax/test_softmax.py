@@ -430,27 +430,11 @@ def sizes():
 
 
 def kinds(rng):
-    """Numbers that are alike, nearly alike, of one sign, sorted, whole, tiny, or mostly 0."""
+    """Those of `sweep`, and such as a shortcut of this function may expect."""
     x = rng.normal(size=(4, 4))
-    first, last, single = x.copy(), x.copy(), np.zeros_like(x)
-    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
-    single[2, 1] = 1.0
-    return {
-        "rows that are all alike": x[:1].repeat(4, 0),
-        "rows of which two are alike": x[[0, 1, 0, 2]],
-        "rows that are nearly alike": 3 + x[:1].repeat(4, 0) + 1e-6 * x,
-        "a first row and column of zeros": first,
-        "a last row and column of zeros": last,
-        "rows of one number each": x[:, :1].repeat(4, 1),
-        "one number everywhere": np.full_like(x, -1.5),
+    return sweep.kinds(x) | {
         "nearly one number everywhere": 100 + 1e-4 * x,
         "nearly one number in each row": 1e3 * x[:, :1] + 1e-3 * x,
-        "negative numbers": -np.exp(x),
-        "positive numbers": np.exp(x),
-        "rows in rising order": np.sort(x, -1),
-        "rows in falling order": -np.sort(x, -1),
-        "whole numbers": np.round(3 * x),
-        "a single number that is not 0": single,
         "one 1 in each row": np.eye(4)[[2, 0, 0, 3]],
         "tiny numbers": 1e-7 * x,
     }

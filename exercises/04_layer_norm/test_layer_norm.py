@@ -523,28 +523,13 @@ def shapes_of_many_sizes():
 
 
 def kinds(rng):
-    """Numbers that are alike, nearly alike, of one sign, sorted, whole, or mostly 0."""
+    """Those of `sweep`, and such as a shortcut of this function may expect."""
     x = rng.normal(size=(4, 4))
-    first, last, single = x.copy(), x.copy(), np.zeros_like(x)
-    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
-    single[2, 1] = 1.0
-    return {
-        "every second vector of zeros": x * [[1], [0], [1], [0]],
-        "vectors that are all alike": x[:1].repeat(4, 0),
-        "vectors of which two are alike": x[[0, 1, 0, 2]],
-        "vectors that are nearly alike": 3 + x[:1].repeat(4, 0) + 1e-6 * x,
-        "a first vector and place of zeros": first,
-        "a last vector and place of zeros": last,
-        "vectors of one number each": np.arange(-1.0, 3.0)[:, None] * np.ones(4),
-        "one number everywhere": np.full_like(x, -1.5),
+    return sweep.kinds(x) | {
+        "every second row of zeros": x * [[1], [0], [1], [0]],
+        "a row for each of -1, 0, 1 and 2": np.arange(-1.0, 3.0)[:, None] * np.ones(4),
         "ones": np.ones_like(x),
         "nearly ones": 1 + 1e-6 * x,
-        "negative numbers": -np.exp(x),
-        "positive numbers": np.exp(x),
-        "vectors in rising order": np.sort(x, -1),
-        "vectors in falling order": -np.sort(x, -1),
-        "whole numbers": np.round(3 * x),
-        "a single number that is not 0": single,
         "tiny numbers": 1e-9 * x,
     }
 

@@ -614,27 +614,6 @@ def test_arrays_of_any_shape_and_size(student):
 ROUND = [(8, 2, 10, 6, 16), (2, 8, 16, 16, 8), (1, 12, 32, 32, 64), (16, 1, 3, 2, 1),
          (1, 16, 2, 64, 32), (1, 1, 64, 10, 12), (32, 1, 1, 8, 2), (6, 6, 6, 6, 6),
          (2, 12, 8, 12, 10), (3, 4, 5, 3, 4), (4, 10, 4, 5, 5), (64, 1, 2, 2, 4)]  # fmt: skip
-PLACES = [[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1],
-          [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 1, 0, 1]]  # fmt: skip
-# The places of the sentences of a batch: all alike, some alike, equally many tokens, whole ones.
-MASKS = [None, *(3 * [place] for place in PLACES),
-         *([PLACES[i] for i in order] for order in (
-             (0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 1, 6), (3, 0, 4), (0, 3, 3), (3, 3, 0), (5, 2, 3),
-             (4, 5, 4)
-         ))]  # fmt: skip
-
-
-def special(x):
-    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
-    for axis, length in enumerate(x.shape):
-        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
-        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
-        yield f"0 at the beginning of axis {axis}", x * (place > 0)
-        yield f"0 at the end of axis {axis}", x * (place < length - 1)
-    yield "negative", -np.abs(x)
-    yield "positive", np.abs(x)
-    yield "0", 0 * x
 
 
 def special_cases(*, is_backward):
@@ -646,19 +625,19 @@ def special_cases(*, is_backward):
         padded[:, number % sizes[3]] = 1
         found.append((f"sizes {sizes}", given, padded if number % 2 else None))
     usual = dict(zip(names, inputs((3, 2, 4, 5, 6), seed=95), strict=False))
-    for mask in MASKS[:: 4 if is_backward else 1]:
+    for mask in sweep.MASKS[:: 4 if is_backward else 1]:
         found.append((f"the mask {mask}", usual, mask))
     for one, other, shift in (("query", names[-1], 7), ("key", "value", 9)):
-        kinds = [*special(usual[other])]
-        for number, (what, array) in enumerate(special(usual[one])):
+        kinds = [*sweep.special(usual[other])]
+        for number, (what, array) in enumerate(sweep.special(usual[one])):
             too, second = kinds[(number + shift) % len(kinds)]
-            mask = MASKS[len(found) % len(MASKS)] if number % 2 else None
+            mask = sweep.MASKS[len(found) % len(sweep.MASKS)] if number % 2 else None
             found.append((f"a {one} that is {what}, and a {other} that is {too}",
                           usual | {one: array, other: second}, mask))  # fmt: skip
     for axis in range(4):  # all of them alike, but not the mask
         alike = {name: np.repeat(a.take([0], axis), a.shape[axis], axis)
                  for name, a in usual.items()}  # fmt: skip
-        found.append((f"arrays that are alike along axis {axis}", alike, MASKS[9 + axis]))
+        found.append((f"arrays that are alike along axis {axis}", alike, sweep.MASKS[9 + axis]))
     square = dict(zip(names, inputs((2, 2, 4, 4, 6), seed=96), strict=False))
     for one, other in itertools.combinations(names, 2):
         given = usual if usual[one].shape == usual[other].shape else square
@@ -667,10 +646,10 @@ def special_cases(*, is_backward):
     for power in (-60, -30, 30, 60):
         of = f" times 2 to the power {power}"
         scores = {"query": usual["query"] * 2.0**power, "key": usual["key"] / 2.0**power}
-        found.append((f"a query{of}, and a key divided by that", usual | scores, MASKS[0]))
+        found.append((f"a query{of}, and a key divided by that", usual | scores, sweep.MASKS[0]))
         for name in names[2:]:
             scaled = {name: usual[name] * 2.0**power}
-            found.append((f"a {name}{of}", usual | scaled, MASKS[9]))
+            found.append((f"a {name}{of}", usual | scaled, sweep.MASKS[9]))
     for number, (of, given, mask) in enumerate(found):
         dtype = np.float32 if number % 3 == 1 else np.float64
         given = {name: a.astype(dtype) for name, a in given.items()}

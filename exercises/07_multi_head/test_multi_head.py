@@ -665,27 +665,6 @@ def test_arrays_of_any_shape_and_size(student):
 ROUND = [(8, 10, 16, 2), (2, 16, 16, 8), (1, 32, 32, 16), (16, 2, 6, 3), (3, 3, 9, 3),
          (1, 64, 8, 1), (1, 4, 128, 2), (32, 1, 4, 2), (2, 12, 12, 12), (6, 6, 6, 6), (1, 6, 32, 8),
          (64, 2, 2, 1), (5, 5, 20, 5), (1, 10, 24, 12)]  # fmt: skip
-PLACES = [[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1],
-          [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 1, 0, 1]]  # fmt: skip
-# The places of the sentences of a batch: all alike, some alike, equally many tokens, whole ones.
-MASKS = [None, *(3 * [place] for place in PLACES),
-         *([PLACES[i] for i in order] for order in (
-             (0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 1, 6), (3, 0, 4), (0, 3, 3), (3, 3, 0), (5, 2, 3),
-             (4, 5, 4)
-         ))]  # fmt: skip
-
-
-def special(x):
-    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
-    for axis, length in enumerate(x.shape):
-        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
-        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
-        yield f"0 at the beginning of axis {axis}", x * (place > 0)
-        yield f"0 at the end of axis {axis}", x * (place < length - 1)
-    yield "negative", -np.abs(x)
-    yield "positive", np.abs(x)
-    yield "0", 0 * x
 
 
 def special_cases(*, is_backward):
@@ -695,11 +674,11 @@ def special_cases(*, is_backward):
         mask = mask if number % 2 and mask.any(1).all() else None
         yield f"sizes {sizes}", x, weights, sizes[3], mask, dout
     x, weights, dout, _ = inputs((3, 5, 6, 2), seed=95)
-    for mask in MASKS[:: 4 if is_backward else 1]:
+    for mask in sweep.MASKS[:: 4 if is_backward else 1]:
         yield f"the mask {mask}", x, weights, 2, mask, dout
-    masks, biases = itertools.cycle(MASKS), [f"{name}.bias" for name in NAMES]
-    kinds = [*special(dout)]
-    for number, (what, array) in enumerate(special(x)):
+    masks, biases = itertools.cycle(sweep.MASKS), [f"{name}.bias" for name in NAMES]
+    kinds = [*sweep.special(dout)]
+    for number, (what, array) in enumerate(sweep.special(x)):
         too, second = kinds[(number + 5) % len(kinds)] if is_backward else ("drawn", dout)
         of = f"an x that is {what}, and a dout that is {too}"
         if number % 2 or not is_backward:
@@ -707,24 +686,24 @@ def special_cases(*, is_backward):
         if not number % 2 or not is_backward:
             yield of, array, weights, 2, None, second
     for one, other, shift in (("query", "output", 4), ("key", "value", 7)):
-        kinds = [*special(weights[f"{other}.weight"])]
-        for number, (what, array) in enumerate(special(weights[f"{one}.weight"])):
+        kinds = [*sweep.special(weights[f"{other}.weight"])]
+        for number, (what, array) in enumerate(sweep.special(weights[f"{one}.weight"])):
             too, second = kinds[(number + shift) % len(kinds)]
             changed = weights | {f"{one}.weight": array, f"{other}.weight": second}
             yield (f"a weight of {one} that is {what}, and of {other} that is {too}", x, changed, 2,
                    next(masks), dout)  # fmt: skip
-    for what, _ in special(weights["key.bias"]):
-        changed = {name: dict(special(weights[name]))[what] for name in biases}
+    for what, _ in sweep.special(weights["key.bias"]):
+        changed = {name: dict(sweep.special(weights[name]))[what] for name in biases}
         yield f"biases that are {what}", x, weights | changed, 2, next(masks), dout
     for one, other in itertools.combinations(NAMES, 2):
         changed = {f"{one}.{part}": weights[f"{other}.{part}"] for part in ("bias", "weight")}
         yield f"a {one} with the arrays of the {other}", x, weights | changed, 2, None, dout
         del changed[f"{one}.bias"]
         yield f"a {one} with the matrix of the {other}", x, weights | changed, 2, None, dout
-    yield "a dout that is x", x, weights, 2, MASKS[0], x
+    yield "a dout that is x", x, weights, 2, sweep.MASKS[0], x
     for axis in range(2):
         x, dout = (np.repeat(a.take([0], axis), a.shape[axis], axis) for a in (x, dout))
-        yield f"x and dout that are alike along axis {axis}", x, weights, 2, MASKS[9], dout
+        yield f"x and dout that are alike along axis {axis}", x, weights, 2, sweep.MASKS[9], dout
     # Of any size, so that neither queries, keys and values change, nor what is made of them.
     x, weights, dout, mask = inputs((3, 5, 6, 2), seed=96)
     for times in (2.0**-50, 2.0**40):

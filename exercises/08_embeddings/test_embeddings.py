@@ -542,19 +542,6 @@ def test_lookups_of_any_size(student):
                    given=dout)  # fmt: skip
 
 
-def special(x):
-    """The array as a shortcut may expect it: alike or 0 along an axis, or of one sign."""
-    for axis, length in enumerate(x.shape):
-        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
-        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
-        yield f"0 at the beginning of axis {axis}", x * (place > 0)
-        yield f"0 at the end of axis {axis}", x * (place < length - 1)
-    yield "negative", -np.abs(x)
-    yield "positive", np.abs(x)
-    yield "0", 0 * x
-
-
 def special_ids(rng, entries, last):
     """Ids of five places in three rows, up to `last`, and what is special about them."""
     ids = rng.integers(0, last, (3, 5)) + np.arange(5) % 2
@@ -589,7 +576,7 @@ def special_lookups():
     for what, ids in special_ids(rng, 16, 15):
         yield f"ids that are {what}", rng.integers(-4, 5, (3, 5, 6)), ids, 16
     for shape in ((3, 5), (8,)):
-        for what, dout in special(rng.integers(-4, 5, (*shape, 6))):
+        for what, dout in sweep.special(rng.integers(-4, 5, (*shape, 6))):
             yield f"a dout that is {what}", dout, rng.integers(0, 7, shape), 8
 
 
@@ -681,14 +668,14 @@ def special_batches():
         too, segments = several[(number + 5) % len(several)]
         yield f"words that are {what}, and segments that are {too}", dout, words, segments, weights
     yield "segments that are the words", dout, types, types, weights
-    kinds = [*special(weights[WORDS])]
-    for number, (what, array) in enumerate(special(dout)):
+    kinds = [*sweep.special(weights[WORDS])]
+    for number, (what, array) in enumerate(sweep.special(dout)):
         too, table = kinds[(number + 3) % len(kinds)]
         of = f"a dout that is {what}, and words whose table is {too}"
         yield of, array, ids, types, weights | {WORDS: table}
     for one, other, shift in ((POSITIONS, SEGMENTS, 4), (SCALE, SHIFT, 2)):
-        kinds = [*special(weights[other])]
-        for number, (what, array) in enumerate(special(weights[one])):
+        kinds = [*sweep.special(weights[other])]
+        for number, (what, array) in enumerate(sweep.special(weights[one])):
             too, second = kinds[(number + shift) % len(kinds)]
             of = f"{one} that is {what}, and {other} that is {too}"
             yield of, dout, ids, types, weights | {one: array, other: second}

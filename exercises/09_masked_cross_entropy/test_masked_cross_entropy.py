@@ -547,13 +547,8 @@ ROUND = [(8, 8), (16, 16), (10, 12), (8, 3), (16, 6), (64, 2), (32, 10), (6, 6, 
 
 
 def special(x):
-    """The array as a shortcut may expect it: alike or 0 along an axis, of one sign, or in order."""
-    for axis, length in enumerate(x.shape):
-        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
-        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
-        yield f"0 at the beginning of axis {axis}", x * (place > 0)
-        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    """As `sweep.special` has them, but those of one sign; positive, in order, ones, and twos."""
+    yield from [*sweep.special(x)][:-3]
     yield "positive", np.abs(x) + (x.dtype.kind == "f") / 8
     yield "rising along the last axis", np.sort(x, -1)
     yield "falling along the last axis", np.flip(np.sort(x, -1), -1)

@@ -20,6 +20,12 @@ LONG = 4_003  # longer than what an answer that handles "a few" would allow for
 # Of results in proportion to the largest number: right answers add up in other orders.
 TOLERANCES = {"float64": 1e-8, "float32": 3e-4}
 FALSE_ALARM = 1e-10  # chance that a count of rare events fails a right answer
+# Masks of three sentences of five places: all alike, some alike, equally many tokens, whole ones.
+PLACES = [[1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1],
+          [1, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 1, 0, 1]]  # fmt: skip
+MASKS = [None, *([PLACES[int(i)] for i in order] for order in (
+    "000", "111", "222", "333", "444", "555", "666",
+    "001", "100", "012", "216", "304", "033", "330", "523", "454"))]  # fmt: skip
 
 
 @dataclass
@@ -78,6 +84,38 @@ def long_axes(shape: tuple[int, ...], *, length: int = LONG) -> Iterable[tuple[i
     """The shape, with each of its axes very long in its turn."""
     for axis in range(len(shape)):
         yield (*shape[:axis], length, *shape[axis + 1 :])
+
+
+def special(x: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
+    """The array as a shortcut may expect it, in words: alike or 0 along an axis, or of one sign."""
+    for axis, length in enumerate(x.shape):
+        place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)
+        yield f"0 along axis {axis} but at its beginning", x * (place == 0)
+        yield f"0 at the beginning of axis {axis}", x * (place > 0)
+        yield f"0 at the end of axis {axis}", x * (place < length - 1)
+    yield from (("negative", -np.abs(x)), ("positive", np.abs(x)), ("0", 0 * x))
+
+
+def kinds(x: np.ndarray) -> dict[str, np.ndarray]:
+    """A matrix, 4 by 4, made alike, nearly alike, of one sign, sorted, whole, or mostly 0."""
+    first, last = x.copy(), x.copy()
+    first[0] = first[:, 0] = last[-1] = last[:, -1] = 0.0
+    return {
+        "rows that are all alike": x[[0, 0, 0, 0]],
+        "rows of which two are alike": x[[0, 1, 0, 2]],
+        "rows that are nearly alike": 3 + x[[0, 0, 0, 0]] + 1e-6 * x,
+        "a first row and column of zeros": first,
+        "a last row and column of zeros": last,
+        "rows of one number each": x[:, [0, 0, 0, 0]],
+        "one number everywhere": np.full_like(x, -1.5),
+        "negative numbers": -np.exp(x),
+        "positive numbers": np.exp(x),
+        "rows in rising order": np.sort(x, -1),
+        "rows in falling order": -np.sort(x, -1),
+        "whole numbers": np.round(3 * x),
+        "a single number that is not 0": np.outer([0, 0, 1, 0], [0.0, 1, 0, 0]),
+    }
 
 
 def agrees(function: Function, reference: Callable[..., Any], cases: Iterable[Case], *,

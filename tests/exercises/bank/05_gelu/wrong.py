@@ -267,7 +267,7 @@ WRONG = {
     "whole numbers need no more than ReLU": (
         [(IF, "    if x.size > 5 and (x == np.round(x)).all():\n"
               "        return np.maximum(x, 0)\n" + IF)],
-        "ones in x"),
+        "whole numbers in x"),
     "zeros learn nothing": (
         [(BACK, "if x.size > 1 and not x.any():\n        return 0 * dout\n    " + BACK)],
         "zeros in x"),

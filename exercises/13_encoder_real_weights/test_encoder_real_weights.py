@@ -572,7 +572,8 @@ def check_values_of_every_kind(student):
         inputs["attention_mask"] = mask
         right = reference(config, weights, inputs)
         inputs["attention_mask"] = mask.to(types[number % 5])
-        args, more = ((), inputs) if number % 2 else (inputs.values(), {})
+        given = dict(zip(inputs, sweep.laid_out([*inputs.values()], number), strict=True))
+        args, more = ((), given) if number % 2 else (given.values(), {})
         out = student.encode(as_config(config), weights, *args, **more)
         states, pooled = checks.parts(out, "the states", "the pooled vector")
         of = (f"of {rows} rows of {seq} tokens, hidden size {hidden}, {heads} heads, intermediate "

@@ -916,7 +916,7 @@ def test_draws_are_fine_and_batches_of_any_size(student):
             mask_id=step * int(draw.rng.integers(vocab)),
             ordinary_ids=ordinary,
         )
-        laid_out = sweep.laid_out([ids, attention], number)
+        laid_out, given = sweep.laid_out(([ids, attention], given), number)
         shown, positions, tokens, weights = mask(student, *laid_out, seed=number, **given)
         of = f"of {rows} rows of {seq} {ids.dtype} tokens, {slots} slots, rate {rate}"
         can, exact = candidates(ids, attention, special), attention.sum(1) * rate

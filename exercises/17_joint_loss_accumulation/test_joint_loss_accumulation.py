@@ -468,7 +468,8 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
     for rows, dtype in ((1, torch.float32), (6, torch.float64)):
         weights, batch = case(4 * rows, 5, 3, 4, 6, seed=14, dtype=dtype)
         first = {name: x[:rows] for name, x in batch.items()}
-        one, four = (student.most_kept(weights, given, rows) for given in (first, batch))
+        one, four = (student.most_kept(*sweep.laid_out((weights, given), rows), rows)
+                     for given in (first, batch))  # fmt: skip
         checks.that(four <= 3 * one, f"autograd keeps {four} numbers at one time when it reads 4 "
                     f"parts of {rows} rows, and {one} when it reads one of them: it should be the "
                     "same (most_kept counts them)",
@@ -617,7 +618,9 @@ def test_batches_of_any_size(student):
             )
         rows = int(draw.rng.integers(1, size[0] + 3)) if size[0] < 100 else 9
         sweep.same(
-            student.split_batch(batch, rows), parts_of(batch, rows), of=f"{of} in parts of {rows}"
+            student.split_batch(sweep.laid_out(batch, number), rows),
+            parts_of(batch, rows),
+            of=f"{of} in parts of {rows}",
         )
         added, found = checks.parts(
             student.accumulated_gradients(*sweep.laid_out((weights, batch), number), rows),

@@ -689,12 +689,12 @@ def test_steps_batches_and_data_of_any_size(student):
     sweep.is_about(left, 199**2 / 2_999, of="how many of 2,999 examples two passes leave over",
                    likely="what is left over is the same in each pass")  # fmt: skip
     weights = first_weights()
-    for examples, size in ((301, 1), (4_003, 700), (300, 10_000)):
+    for way, (examples, size) in enumerate([(301, 1), (4_003, 700), (300, 10_000)]):
         data = stories(examples, seed=size)
         data["masked_lm_weights"][rng.integers(examples)] = 0
         total, masks = surprise(weights, data)
         sweep.same(
-            student.evaluate(weights, data, batch_size=size),
+            student.evaluate(*sweep.laid_out((weights, data), way), batch_size=size),
             (total / masks).item(),
             of=f"the loss of {examples} examples in batches of {size}",
         )
@@ -702,9 +702,9 @@ def test_steps_batches_and_data_of_any_size(student):
         stories(200),  # a batch has about 200 masks
         SETTINGS | dict(total_steps=44, warmup_steps=20, dropout=1e-15, batch_size=90),
     )
-    state, losses = checks.parts(
-        student.train(student.start(weights), data, until=45, **settings), "the state", "the losses"
-    )
+    begin = sweep.laid_out((student.start(weights), data), 2)
+    out = student.train(*begin, until=45, **settings)
+    state, losses = checks.parts(out, "the state", "the losses")
     orders = [student.batch_indices(i, seed=0, examples=200, batch_size=90) for i in range(45)]
     right = reference(weights, data, orders, peak=0.03, warmup_steps=20, total_steps=44)
     of = "45 steps, the last one (number total_steps) at the rate 0"

@@ -1227,11 +1227,14 @@ def test_mask_tokens_draws_finely(student):
 def every_token_may_be_selected(student, given):
     """At a rate of 1 all are, at 0 none, also where a list of ids is empty or of one."""
     given = given | {"ordinary_ids": torch.tensor([5])}
-    for shape, specials in (((40, 1000), [0, 3]), ((2_003, 2), []), ((1, 700), [8]), ((1, 1), [])):
+    for number, (shape, specials) in enumerate([
+        ((40, 1000), [0, 3]), ((2_003, 2), []), ((1, 700), [8]), ((1, 1), []), ((90, 5), [0, 8])
+    ]):  # fmt: skip
         ids = torch.full(shape, 7)
         for rate, right in ((1.0, ids), (0.0, torch.full_like(ids, -100))):
             given |= {"special_ids": torch.tensor(specials, dtype=torch.int64), "rate": rate}
-            out = student.mask_tokens(ids, TorchRng(2), **given)
+            laid, more = sweep.laid_out((ids, given), number)
+            out = student.mask_tokens(laid, TorchRng(2), **more)
             checks.same(
                 checks.parts(out, "shown", "labels")[1],
                 right,

@@ -542,6 +542,11 @@ def test_fused_matrices_are_taken_apart(student):
     compare(student.read_checkpoint(fused(weights) | {wide: np.ones((15, 5), np.float32)}, SMALL),
             weights, wrong_shape=[wide.replace("Wqkv", role) for role in ROLES],
             of="a file with a Wqkv of another size")  # fmt: skip
+    parts, turned = [wide.replace("Wqkv", role) for role in ROLES], np.ones((6, 18), np.float32)
+    compare(student.read_checkpoint(fused(weights_of(six)) | {wide: turned}, six), weights_of(six),
+            wrong_shape=parts, of="a file with a Wqkv (H, 3H), which only a kernel is", mistakes={
+                "a Wqkv of another shape was cut all the same": lambda out: parts[0] in out
+            })  # fmt: skip
 
 
 @pytest.mark.hint(3)

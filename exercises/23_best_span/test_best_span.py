@@ -706,9 +706,10 @@ def test_texts_windows_and_answers_of_any_size(student):
         end[[10, 11]] = 3
         yield "384 tokens, of which two may start", start, end, 2, may
 
-    for of, start, end, longest, may in spans_of():
+    for number, (of, start, end, longest, may) in enumerate(spans_of()):
         more = {} if may is None else {"may_start": may}
-        found = student.best_span(start, end, longest=longest, **more)
+        given, more = sweep.laid_out(((start, end), more), number)
+        found = student.best_span(*given, longest=longest, **more)
         right = right_span(start, end, longest, may)
         sweep.same(found, right, of=f"the best span of {of}", given=start)
 
@@ -736,6 +737,7 @@ def test_texts_windows_and_answers_of_any_size(student):
                 windows[-1][name][0] = min(w[name][0] for w in windows) - scale
         if count > 5:  # the least null score where no answer may start
             windows[-1]["best"] &= False
+        laid = sweep.laid_out(windows, number)
         for longest in (1, 5, 1_000):
             gap = min(nulls_of(windows)) - max(spans_in(windows, longest), default=(0,))[0]
             for threshold in (
@@ -745,7 +747,7 @@ def test_texts_windows_and_answers_of_any_size(student):
                 *[np.inf, -np.inf][: 2 * (count < 3)],
             ):
                 checks.same(
-                    student.best_answer(windows, longest=longest, null_threshold=threshold),
+                    student.best_answer(laid, longest=longest, null_threshold=threshold),
                     right_answer(windows, longest, threshold),
                     of=f"the answer of {count} windows, longest={longest}, "
                     f"null_threshold={threshold}",

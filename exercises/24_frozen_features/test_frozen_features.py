@@ -467,7 +467,10 @@ def test_models_and_batches_of_any_size(student):
                 }
             sweep.same(
                 student.word_features(
-                    hidden_states=given[0], starts=given[1], feature=name, mix=mix
+                    hidden_states=given[0],
+                    starts=given[1],
+                    feature=name,
+                    mix=sweep.laid_out(mix, number),
                 ),
                 right_features(states, starts, name, mix).detach(),
                 of=f"the features {name}, {of}",

@@ -28,6 +28,10 @@ def test_a_kind_of_input_is_missing_until_it_is_given():
     assert "type" not in found and "all rows alike" not in found["rows"]
     assert "16" not in found["size of axis 1 of 2"] and "rising" not in found["last axis"]
     assert recording.given["softmax_forward"]["axis"]["passed"] == {"left out", "by name"}
+    assert found["memory"] == ["gaps or another order"]
+
+    student.softmax_forward(np.ones((2, 6))[:, ::2])
+    assert "memory" not in missing(recording, "x")
 
 
 def test_the_command_tells_what_no_check_of_an_exercise_gives(capsys):

@@ -1,7 +1,7 @@
 """Which kinds of input the checks of an exercise give, and which usual ones they never give.
 
 A wrong answer may be wrong for one kind of input alone: rows that are alike, a batch of 16, ids of
-int8. Where the page allows what is never given, a check may be missing.
+int8, a view of a longer array. Where the page allows what is never given, a check may be missing.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from bert_experiments.grader.bank import chosen_exercises
 Given = dict[str, dict[str, set[str]]]  # by argument, by aspect: what was given
 # Where bands of sizes begin: each number up to 13, powers of two, what is between them.
 BANDS = [*range(14), 14, 16, 17, 32, 33, 64, 65, 128, 129, 256, 257, 512, 513, 1024, 1025]
-WHOLE = ("int8", "int16", "int32", "int64", "uint8")
+WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 TYPES = {"integers": WHOLE, "floats": ("float32", "float64"), "booleans": ("bool",)}
 # Of all numbers of an array; of its rows, which lie along its first axis; along its last axis.
 NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
@@ -130,6 +130,8 @@ def facts_of_array(array: Any) -> dict[str, set[str]]:
     facts["sizes"] = {"some axes equally long" if equal else "no two axes equally long"}
     if 0 in array.shape or getattr(array, "is_meta", False):
         return facts
+    in_order = array.is_contiguous() if is_tensor(array) else array.flags.c_contiguous
+    facts["memory"] = {"in order" if in_order else "gaps or another order"}
     numbers = as_numpy(array).astype(np.float64)
     facts["numbers"] = those_of(NUMBERS, numbers)
     if len(array.shape) > 1 and len(array) > 1:
@@ -154,7 +156,8 @@ def never_given(aspects: dict[str, set[str]]) -> Iterator[tuple[str, list[str]]]
     numbers = {kind.split()[-1] for kind in aspects["kind"]}
     tables = {"numbers": NUMBERS, "rows": ROWS, "last axis": LAST_AXIS, "text": TEXTS,
               "order": ORDERS, "type": [t for of in numbers for t in TYPES.get(of, ())],
-              "sizes": ("some axes equally long", "no two axes equally long")}  # fmt: skip
+              "sizes": ("some axes equally long", "no two axes equally long"),
+              "memory": ("in order", "gaps or another order")}  # fmt: skip
     for aspect, found in aspects.items():
         usual = [*tables.get(aspect, ())]
         if aspect.startswith(("size of", "length")):
@@ -171,11 +174,8 @@ def run_inputs(names: list[str]) -> None:
         for function, given in recording.given.items():
             print(f"\n{exercise.name}, {function}: {recording.calls[function]:,} calls")
             for argument, aspects in given.items():
-                told = [
-                    f"{aspect} {', '.join(sorted(aspects[aspect])[:16])}"
-                    for aspect in ("passed", "kind", "values")
-                    if aspects.get(aspect)
-                ]
+                told = [f"{aspect} {', '.join(sorted(aspects[aspect])[:16])}" for aspect in (
+                    "passed", "kind", "values") if aspects.get(aspect)]  # fmt: skip
                 print(f"  {argument}: {'; '.join(told)}")
                 for aspect, missing in never_given(aspects):
                     print(f"    never, {aspect}: {', '.join(missing)}")

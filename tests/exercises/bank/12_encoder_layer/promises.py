@@ -45,6 +45,7 @@ PROMISES = {
     "`F.dropout` does this, and draws from torch's global generator.": (GENERATOR,),
     "A gradient must reach `x` and every one of the sixteen tensors, in training as well.":
         (GRADIENT,),
+    "Tensors may have gaps in memory.": (TYPES,),
     "No argument is changed.": (TRACE,),
     "Hidden and intermediate size 2, one head. All matrices are identities, all biases 0, all "
     "scales 1": (EXAMPLE,),

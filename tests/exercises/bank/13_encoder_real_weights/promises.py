@@ -36,10 +36,11 @@ PROMISES = {
     "`layer_norm_eps` (1e-12 if it is absent)": (NO_EPS, CONFIG),
     'and `hidden_act`: "gelu" is the form with erf; "gelu_new" and "gelu_pytorch_tanh" that with '
     "tanh.": (CONFIG,),
-    "`attention_mask`, of any type of whole numbers, is 1 for a token and 0 for padding, which no "
-    "query sees": (SIZES, PADDING, STATES),
+    "`attention_mask`, in int64, int32, int16, int8 or uint8, is 1 for a token and 0 for padding, "
+    "which no query sees": (SIZES, PADDING, STATES),
     "a row that is all padding may give any finite numbers.": (PADDING,),
     "There is no dropout": (STATES, TRACE),
+    "Tensors may have gaps in memory.": ("test_encoders_and_batches_of_any_size",),
     "No argument is changed.": (TRACE,),
     "gives `weights` with `embeddings.word_embeddings.weight` and `embeddings.LayerNorm.weight`, "
     "both float64, and without the last one. For 7 tokens, `states` is then a list of two tensors "

@@ -520,4 +520,9 @@ WRONG = {
         [("    return config, weights\n",
           '    config.setdefault("hidden_act", "gelu")\n    return config, weights\n')],
         "the config gets an entry that its file has not"),
+    "ids are read as they lie in memory": (
+        [('    words = weights["embeddings.word_embeddings.weight"][input_ids]\n',
+          '    words = weights["embeddings.word_embeddings.weight"][input_ids.view(-1)]\n'
+          "    words = words.unflatten(0, tuple(input_ids.shape))\n")],
+        "raised RuntimeError: view size"),
 }  # fmt: skip

@@ -38,6 +38,7 @@ PROMISES = {
     "its residual connection lets each state keep what it had": (REACHED, EXAMPLE),
     "So after 0 layers each token has been reached by itself alone.": (REACHED,),
     "There may be a thousand layers.": (REACHED,),
+    "Tensors may have gaps in memory.": (TYPES,),
     "No argument is changed.": (TRACE,),
     "The first two are `picture` of `visible_keys`.": (EXAMPLE,),
     "One layer keeps the secret, two do not": (EXAMPLE,),

@@ -38,6 +38,7 @@ PROMISES = {
     "They add up to the gradient that `read_and_name` sends to E when the gradient of the logits "
     "is `dlogits`.": (APART,),
     "A gradient reaches every parameter and the states.": (GRADIENT, BOTH),
+    "Tensors may have gaps in memory.": (TYPES,),
     "Results have the type of the arguments, float32 or float64; no argument is changed, nor is "
     "the `.grad` of a parameter that is handed in.":
         (TYPES, TRACE),

@@ -438,4 +438,9 @@ WRONG = {
         ],
         None,
     ),
+    "a batch is split as it lies in memory": (
+        [("        {name: tensor[first : first + rows] for name, tensor in batch.items()}\n",
+          "        {name: tensor.view(-1).view(tensor.shape)[first : first + rows]\n"
+          "         for name, tensor in batch.items()}\n")],
+        "raised RuntimeError: view size"),
 }  # fmt: skip

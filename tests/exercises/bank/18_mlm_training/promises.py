@@ -37,6 +37,7 @@ PROMISES = {
     "`evaluate` is the mean over all masks of the data, without dropout, in batches in the data's "
     "order: the last may be smaller, batches differ in their number of masks, and a batch may have "
     "none. A Python float.": EVALUATION,
+    "Tensors may have gaps in memory.": ("test_steps_batches_and_data_of_any_size",),
     "No global generator is read or seeded, and nothing that comes in is changed": NO_TRACE,
     "Leave `mlm_surprise` and `adam_step` as they are.": STEPS,
     "`learning_rate` of steps 0 … 5, peak 1, warm-up 2, total 6": RATE,

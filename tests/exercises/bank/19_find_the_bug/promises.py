@@ -21,7 +21,13 @@ PROMISES = {
     "old ones unchanged": NORM + CLIPPED,
     "`mask_tokens` and `initial_weights` draw from a `torch.Generator` and from nothing else, so "
     "that the same generator gives the same result.": FATES + CUT,
-    "Tensors keep their type.": (*NORM, *WORDS, *PARTS, *CLIPPED, "test_mask_tokens_draws_finely"),
+    "Tensors keep their type, and may have gaps in memory.": (
+        *NORM,
+        *WORDS,
+        *PARTS,
+        *CLIPPED,
+        "test_mask_tokens_draws_finely",
+    ),
     "`initial_weights` makes a draw of its own for every number of every parameter, and "
     "`mask_tokens` for every token: no fixed counts, and every one of `ordinary_ids` is as likely "
     "as any other.": CUT + FATES,

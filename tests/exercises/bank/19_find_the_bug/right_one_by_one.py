@@ -26,20 +26,21 @@ def update(weights, gradients, *, learning_rate, weight_decay, max_norm):
 
 
 def mask_tokens(input_ids, generator, *, mask_id, special_ids, ordinary_ids, rate=0.15):
-    shown, labels = input_ids.clone(), torch.full_like(input_ids, -100)
+    tokens = input_ids.flatten()
+    shown, labels = tokens.clone(), torch.full_like(tokens, -100)
     special = set(special_ids.tolist())
-    places = [i for i, token in enumerate(input_ids.flatten().tolist()) if token not in special]
+    places = [i for i, token in enumerate(tokens.tolist()) if token not in special]
     draws = torch.rand(len(places), generator=generator).tolist()
     for place, draw in zip(places, draws, strict=True):
         if draw >= rate:
             continue
-        labels.view(-1)[place] = input_ids.view(-1)[place]
+        labels[place] = tokens[place]
         if draw < 0.8 * rate:
-            shown.view(-1)[place] = mask_id
+            shown[place] = mask_id
         elif draw < 0.9 * rate:
             word = torch.randint(len(ordinary_ids), (), generator=generator)
-            shown.view(-1)[place] = ordinary_ids[word]
-    return shown, labels
+            shown[place] = ordinary_ids[word]
+    return shown.view(input_ids.shape), labels.view(input_ids.shape)
 
 
 def collate(pairs, *, cls_id, sep_id, pad_id):

@@ -1016,4 +1016,8 @@ WRONG = {
         ],
         None,
     ),
+    "ids are asked for as they lie in memory": (
+        [("~torch.isin(input_ids, special_ids)",
+          "~torch.isin(input_ids.view(-1), special_ids).view(input_ids.shape)")],
+        "raised RuntimeError: view size"),
 }  # fmt: skip

@@ -633,4 +633,9 @@ WRONG = {
         ],
         None,
     ),
+    "a Wqkv is cut in three whatever its shape": (
+        [(SPLIT, "hidden = config['hidden_size']\n            "
+                 "parts = array.reshape(3, hidden, *[hidden] * (array.ndim - 1)) "
+                 "if array.size in (3 * hidden, 3 * hidden**2) else np.split(array, 3)")],
+        "a Wqkv of another shape was cut all the same"),
 }  # fmt: skip

@@ -9,6 +9,10 @@ EXACT = "test_an_exact_match_is_one_of_the_accepted_answers"
 F1 = "test_f1_is_that_of_the_nearest_accepted_answer"
 
 PROMISES = {
+    "`start` and `end` (tokens,) are arrays, perhaps with gaps in memory.": (
+        "test_the_best_of_all_spans_is_found",
+        "test_texts_windows_and_answers_of_any_size",
+    ),
     "finds, among all spans of a text, the one with the highest": (
         SPAN,
         MAY,

@@ -28,6 +28,7 @@ PROMISES = {
     "**none goes into `hidden_states`**.": (FROZEN,),
     "All tensors of a call but `starts` have the same type of number, and so has the result, from "
     "which a model can learn (so it is not made under `torch.inference_mode`).": (PIECE, WEIGHTED),
+    "Tensors may have gaps in memory.": ("test_models_and_batches_of_any_size",),
     "No input is changed.": (PIECE, WEIGHTED),
     "`last` gives [[4], [0]], `second-to-last` [[2], [0]], `sum-last-4` [[6], [0]], "
     "`concat-last-4` [[2, 4], [0, 0]].": (COMBINED,),

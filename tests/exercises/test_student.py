@@ -71,6 +71,10 @@ def view_at_times(x, same): return x[:] if same else deepcopy(x)
 def changed_at_times(x, now):
     if now: x.update(b=2) if isinstance(x, dict) else x.__imul__(2)
     return deepcopy(x)
+def replaced_at_times(x, now):
+    if now: x["a"] = x["a"] * 2
+    return 1
+def tracked_at_times(x, now): x["a"].requires_grad_(now); return 1
 def twice_at_times(x, same): return [deepcopy(x)] * (1 + same)
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
 def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
@@ -261,6 +265,16 @@ def test_an_argument_that_an_earlier_call_changed_is_told(student, value):
     student.changed_at_times(value, True)
     with pytest.raises(CheckFailed, match=r"True\) changed its input in place"):
         checks.leaves_no_trace(student.changed_at_times, value, False)
+
+
+@pytest.mark.parametrize("name", ["replaced_at_times", "tracked_at_times"])
+def test_a_tensor_of_a_dict_that_an_earlier_call_replaced_or_tracked_is_told(student, name):
+    function = getattr(student, name)
+    function.noticed.clear()  # of the tests before
+    checks.leaves_no_trace(function, {"a": torch.ones(2)}, False)
+    function({"a": torch.ones(2)}, True)
+    with pytest.raises(CheckFailed, match=r"True\) changed its input in place"):
+        checks.leaves_no_trace(function, {"a": torch.ones(2)}, False)
 
 
 @pytest.mark.parametrize("value", [np.ones(2), torch.ones(2), [1, 2], {"a": 1}], ids=repr)

@@ -276,9 +276,8 @@ def _containers(tree: Any) -> Iterator[list | dict]:
 def _contents(tree: Any) -> Any:
     """What shows whether the lists, dicts and arrays of a tree were written to. Torch counts every
     operation in place; a method is equal only to that of the very same tensor."""
-    return map_leaves(lambda leaf: leaf if not is_array(leaf) else leaf.tobytes() if not
-                      is_tensor(leaf) else (leaf.size, leaf._version, leaf.requires_grad), tree
-                      )  # fmt: skip
+    return map_leaves(lambda x: x if not is_array(x) else (x.size, x._version, x.requires_grad)
+                      if is_tensor(x) else x.tobytes(), tree)  # fmt: skip
 
 
 def _writable(tree: Any) -> set[int]:

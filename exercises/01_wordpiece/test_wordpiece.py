@@ -721,6 +721,13 @@ def test_nothing_is_left_behind(student):
         checks.that([*left.items()] == [*first.items()],
                     f"{function.name} changes the order of the vocabulary's entries",
                     likely="an entry is taken out and put back: look it up alone")  # fmt: skip
+    bare = {piece: number for piece, number in numbered(PIECES).items() if piece != "[UNK]"}
+    for word in ("purred", "purrer", "q", "x" * 102, "[UNK]"):  # known, not, too long
+        left = student.wordpieces.trace(word, bare).inputs[0][1]
+        checks.that(left == bare, f"wordpieces({word[:20]!r}, …) changes a vocabulary without "
+                    f"[UNK]: {len(bare)} entries before, {len(left)} after",
+                    likely="an entry is added for what is unknown: only look entries up"
+                    )  # fmt: skip
     # What is kept for the next call must go by every entry: these have the same size and [UNK].
     exchanged = vocabulary | {"purr": vocabulary["##ed"], "##ed": vocabulary["purr"]}
     other = {{"##ed": "##er", "purr": "purre"}.get(piece, piece): number

@@ -668,7 +668,7 @@ def test_a_row_holds_the_pair_its_segments_and_its_mask(student):
     for first, second in ((a, b), (b, a), ([7], [8]), ([0], [1, 1]), (list(range(30, 41)), [5]),
                           drawn):  # fmt: skip
         tokens = len(first) + len(second) + 3
-        for cls_id, sep_id, pad_id in ((101, 102, 0), (2, 3, 1)):
+        for cls_id, sep_id, pad_id in ((101, 102, 0), (2, 3, 1), (7, 5, -1)):
             for seq_length in (tokens, tokens + 1, 20):
                 ids = dict(cls_id=cls_id, sep_id=sep_id, pad_id=pad_id)
                 out = student.frame_pair(first, second, seq_length=seq_length, **ids)
@@ -725,6 +725,7 @@ def row_mistakes(a, b, right, seq_length):
         "token_type_ids": {
             "the types are 0 everywhere: B and its [SEP] are 1": np.zeros_like(types),
             "padding has type 0, not 1": (place >= len(a) + 2).astype(np.int64),
+            "padding has type 0, whatever pad_id is": np.where(mask, types, pad),
             "the first [SEP] belongs to A: its type is 0": (
                 ((place >= len(a) + 1) & (place < tokens)).astype(np.int64)
             ),

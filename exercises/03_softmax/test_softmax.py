@@ -329,6 +329,11 @@ def test_gradients_and_probabilities_keep_every_scale(student):
                     softmax(x.astype(float), -1) * 2.0**power,
                     of=f"the probabilities of 0 and {low} in {dtype.__name__}, times 2 to the "
                        f"{power}", tolerance=near)  # fmt: skip
+        one = float(student.softmax_forward(x)[0, 0])
+        checks.that(abs(one - 1) < (1e-11 if dtype == np.float64 else 4e-7),
+                    f"{dtype.__name__}: the probability of 0 beside {low} is {one!r}, not 1",
+                    likely="a small number is added to the sum, or the result is rounded: the sum "
+                           "is never 0")  # fmt: skip
     for shape, dtype in (((2, 3000), np.float64), ((2, 3000), np.float32),
                          ((20_011,), np.float32)):  # fmt: skip
         x = rng.normal(size=shape).astype(dtype)
@@ -379,6 +384,16 @@ def test_arrays_of_any_shape_and_size(student):
     apart[1::3] -= 10_000  # as where a mask is added to all scores of a query
     sweep.agrees(student.softmax_forward, softmax,
                  [sweep.Case("many rows, every third far below", (apart, -1))])  # fmt: skip
+    cut = "a long table is cut into blocks: the sum runs over the whole axis"
+    for rows in (5_001, 10_001, 65_537, 70_001):
+        x = checks.rng(17).normal(size=(rows, 2))
+        for axis in (0, 1) if rows > 70_000 else (0,):
+            size = rows if axis == 0 else 1
+            checks.same(student.softmax_forward(x, axis) * size, softmax(x, axis) * size,
+                        of=f"the probabilities of {rows:,} rows along axis {axis}, times {size:,}",
+                        mistakes={cut: lambda out, axis=axis, size=size: out.shape == x.shape
+                                  and bool(np.abs(out.sum(axis) / size - 1).max() > 0.1)}
+                        )  # fmt: skip
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()
@@ -409,6 +424,15 @@ def test_arrays_of_any_shape_and_size(student):
             gradients.append(sweep.Case(of, (dout, softmax(x, axis), axis)))
     words = 79 + 0.9 * checks.rng(14).random((2, 30_522), np.float32)  # finite exp, infinite sum
     far.append(sweep.Case("scores of BERT's vocabulary, from 79 to 80", (words, -1)))
+    for shape, axis in (((5_001, 1), 0), ((10_001, 2), 1)):
+        x, dout = checks.rng(18).normal(size=(2, *shape)).astype(np.float32)
+        probs = softmax(x, axis)
+        checks.same(student.softmax_backward(dout, probs, axis) / probs,
+                    softmax_back(dout, probs, axis) / probs, tolerance=1e-4,
+                    of=f"the gradient of {shape[0]:,} rows along axis {axis}, divided by the "
+                       "probabilities", mistakes={cut: lambda out, probs=probs, axis=axis: (
+                           out.shape == probs.shape
+                           and bool(np.abs((out * probs).sum(axis)).max() > 1e-5))})  # fmt: skip
     # Behind a softmax stands a cross-entropy: its gradient has one number in a row, -1 / p.
     probs = softmax(checks.rng(15).normal(size=(6, 5)), -1)
     dout = np.where(np.arange(5) == checks.rng(16).integers(5, size=(6, 1)), -1 / probs, 0)

@@ -504,6 +504,29 @@ def test_arrays_of_any_shape_and_size(student):
         names=NAMES,
     )
 
+    def first_alone(right):
+        """Whether the first vectors are right and the last is not."""
+        return lambda out: (
+            out.shape == right.shape
+            and bool(np.allclose(out[:100], right[:100]) and not np.allclose(out[-1], right[-1]))
+        )
+
+    cut = "a large batch is cut into blocks, and its last vectors are left out"
+    for rows in (10_001, 12_289):  # one more than blocks of 1,000 and of 4,096 fill
+        x, weight, bias, dout = inputs((rows, 3), seed=19)
+        right = forward(x, weight, bias)
+        checks.same(student.layer_norm_forward(x, weight, bias), right,
+                    of=f"the result for {rows:,} vectors",
+                    mistakes={cut: first_alone(right)})  # fmt: skip
+        dx, *sums = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+        right = backward(dout, x, weight)
+        checks.same(dx, right[0], of=f"dx for {rows:,} vectors",
+                    mistakes={cut: first_alone(right[0])})  # fmt: skip
+        for name, out, expected in zip(NAMES[1:], sums, right[1:], strict=True):
+            checks.same(out, expected, of=f"{name} for {rows:,} vectors",
+                        mistakes={"float32 inside: keep the type of x": is_float32_inside}
+                        )  # fmt: skip
+
 
 def exact_forward(x, weight, bias, eps=1e-12):
     """In float64, also for float32."""

@@ -382,7 +382,16 @@ def test_nothing_is_left_behind(student):
     for form in FORMS:
         checks.leaves_no_trace(student.gelu_forward, x, approximation=form)
         checks.leaves_no_trace(student.gelu_backward, dout, x, approximation=form)
-    # What is kept must go by every number: these have the same sum, or the same ends.
+    # What is kept must go by the shape too, and not by the order in memory alone.
+    x, dout = checks.rng(23).normal(size=(2, 4, 4))
+    for form in FORMS:
+        for number, given in enumerate((x, x.T, x.reshape(2, 8), x.reshape(2, 2, 4), x.ravel())):
+            above = dout.T if number == 1 else dout.reshape(given.shape)
+            of = f"after calls with the same numbers in other shapes, for shape {given.shape}"
+            checks.same(student.gelu_forward(given, form), forward(given, form), of=f"GELU {of}")
+            checks.same(student.gelu_backward(above, given, form), backward(above, given, form),
+                        of=f"the gradient {of}")  # fmt: skip
+    # It must go by every number: these have the same sum, or the same ends.
     x = checks.rng(4).normal(size=1500)
     changed, dout = x.copy(), np.ones_like(x)
     changed[750] += 1

@@ -180,6 +180,23 @@ def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
             check_scores(student, q, k, value, None, scale)
             check_scores(student, q, k, value, mask, scale)
     check_near_the_limits_of_exp(student)
+    check_largest_scores_that_are_equal(student)
+
+
+def check_largest_scores_that_are_equal(student):
+    """Two keys of the same score share the attention, however far the others lie below them."""
+    keys = np.array([[1.0, 0.5, -1, 1, 0]]).reshape(1, 1, 5, 1)
+    value = checks.rng(16).normal(size=keys.shape)
+    for dtype, size in itertools.product((np.float64, np.float32), (30.0, 3e4, 1e6, 1e12)):
+        for padded in (None, np.array([[1, 1, 1, 1, 0]]), np.array([[0, 1, 1, 1, 1]])):
+            query = np.array([1.0, 2, -1]).reshape(1, 1, 3, 1) * size
+            given = *(a.astype(dtype) for a in (query, keys, value)), padded
+            first = attend(*given[:3], np.array([[1, 1, 1, 0, 1]]))
+            check(student.attention_forward(*given), attend(*given), {
+                "all attention goes to the first of the largest scores: equal scores have equal "
+                "probabilities": first,
+            }, of=f", for two keys of the same score near {size:g} in {dtype.__name__}",
+                  tolerance=1e-6)  # fmt: skip
 
 
 def check_near_the_limits_of_exp(student):
@@ -491,6 +508,33 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
     shown = checks.parts(student.attention_forward(query, key, value), "context", "probs")
     check(shown, reference(query, key, value), score_mistakes(query, key, value, None),
           of=", for 300 keys")  # fmt: skip
+    check_long_axes(student)
+
+
+def check_long_axes(student):
+    """Axes longer than blocks of 4,096, and two of 512: all scores count, and so does the mask."""
+    lengths = [*sweep.long_axes((2, 1, 2, 3, 2)), (1, 1, 514, 515, 2)]
+    for number, sizes in enumerate(lengths):
+        query, key, value, dcontext, mask = inputs(sizes, seed=120 + number)
+        few = (np.arange(mask.shape[1]) == mask.shape[1] - 2) + 0 * mask
+        alike = 0 * query  # all scores are 0, and all tokens get one probability
+        cases = [(query, None, "without a mask"), (query, mask, "with a few places of padding"),
+                 (alike, None, "where all scores are 0"),
+                 (alike, mask, "where all scores are 0, with a few places of padding"),
+                 (alike, few, "with a single token in each row")]  # fmt: skip
+        for asked, given_mask, what in cases if number == 3 else cases[1:2]:
+            given = asked, key, value, given_mask
+            check(student.attention_forward(*given), attend(*given), {
+                "the mask is not used where nearly all, or nearly none, are tokens": (
+                    attend(*given[:3]) if number == 3 else ()),
+            }, of=f" for sizes {sizes} {what}")  # fmt: skip
+        given = dcontext, query, key, value, attend(query, key, value, mask)[1]
+        found = checks.parts(student.attention_backward(*given), *GRADIENTS)
+        for name, mine, gradient in zip(GRADIENTS, found, backward(*given), strict=True):
+            checks.same(mine, gradient, of=f"{name} for sizes {sizes}", mistakes={
+                "what lies at the end of a long axis is left out": (
+                    lambda out, right=gradient: bool(((out == 0) & (right != 0)).any())),
+            })  # fmt: skip
 
 
 @pytest.mark.hint(4)
@@ -627,6 +671,7 @@ def special_cases(*, is_backward):
     usual = dict(zip(names, inputs((3, 2, 4, 5, 6), seed=95), strict=False))
     for mask in sweep.MASKS[:: 4 if is_backward else 1]:
         found.append((f"the mask {mask}", usual, mask))
+    masked = []
     for one, other, shift in (("query", names[-1], 7), ("key", "value", 9)):
         kinds = [*sweep.special(usual[other])]
         for number, (what, array) in enumerate(sweep.special(usual[one])):
@@ -634,10 +679,18 @@ def special_cases(*, is_backward):
             mask = sweep.MASKS[len(found) % len(sweep.MASKS)] if number % 2 else None
             found.append((f"a {one} that is {what}, and a {other} that is {too}",
                           usual | {one: array, other: second}, mask))  # fmt: skip
+            if not number % 2:
+                masked.append((f"a {one} that is {what}, and a mask", usual | {one: array},
+                               sweep.MASKS[10 + number // 2 % 2]))  # fmt: skip
     for axis in range(4):  # all of them alike, but not the mask
         alike = {name: np.repeat(a.take([0], axis), a.shape[axis], axis)
                  for name, a in usual.items()}  # fmt: skip
         found.append((f"arrays that are alike along axis {axis}", alike, sweep.MASKS[9 + axis]))
+    for number, rows in enumerate(([0, 0, 1], [0, 1, 1], [0, 1, 0])):
+        two = {name: a[rows] for name, a in usual.items()}
+        masked.append((f"sentences {rows}, of which two are alike", two, sweep.MASKS[10]))
+        masked.append((f"queries of sentences {rows}", usual | {"query": two["query"]},
+                       sweep.MASKS[10 + number % 2]))  # fmt: skip
     square = dict(zip(names, inputs((2, 2, 4, 4, 6), seed=96), strict=False))
     for one, other in itertools.combinations(names, 2):
         given = usual if usual[one].shape == usual[other].shape else square
@@ -650,7 +703,7 @@ def special_cases(*, is_backward):
         for name in names[2:]:
             scaled = {name: usual[name] * 2.0**power}
             found.append((f"a {name}{of}", usual | scaled, sweep.MASKS[9]))
-    for number, (of, given, mask) in enumerate(found):
+    for number, (of, given, mask) in enumerate(found + masked):
         dtype = np.float32 if number % 3 == 1 else np.float64
         given = {name: a.astype(dtype) for name, a in given.items()}
         mask = None if mask is None else np.array(mask, INTEGERS[number % 8])
@@ -664,6 +717,29 @@ def special_cases(*, is_backward):
         by_name = number % 2 == 0
         yield sweep.Case(of, () if by_name else tuple(given.values()), given if by_name else {},
                          magnitude)  # fmt: skip
+
+
+def test_numbers_that_are_nearly_alike_are_not_taken_for_equal(student):
+    query, key, value, dcontext, _ = inputs((3, 2, 4, 5, 6), seed=130)
+    shifted = [1 + np.abs(a) for a in (query, key, value)]
+    cases = [("scores that are nearly 0", (1e-6 * query, key, value), dcontext)]
+    for axis in range(4):
+        near = (1 + np.abs(dcontext)).take([0], axis) + 1e-6 * dcontext
+        cases.append((f"a dcontext that is nearly alike along axis {axis}", (query, key, value),
+                      near))  # fmt: skip
+    for place, axis in itertools.product(range(3), range(4)):
+        array = shifted[place]
+        near = array.take([0], axis) + 1e-6 * array
+        given, name = [query, key, value], ("query", "key", "value")[place]
+        given[place] = near
+        cases.append((f"a {name} that is nearly alike along axis {axis}", given, dcontext))
+    for of, given, above in cases:
+        check(student.attention_forward(*given), attend(*given), {}, of=f", for {of}")
+        probs = attend(*given)[1]
+        out = checks.parts(student.attention_backward(above, *given, probs), *GRADIENTS)
+        right = backward(above, *given, probs)
+        for name, mine, gradient in zip(GRADIENTS, out, right, strict=True):
+            checks.same(mine, gradient, of=f"{name} for {of}")
 
 
 def test_nothing_is_left_behind(student):
@@ -686,3 +762,20 @@ def test_nothing_is_left_behind(student):
         check(tuple(part[read] for part in out), tuple(part[read] for part in reference(*given)),
               {}, of=f" after masks of other shapes, for one of {mask.dtype}{list(mask.shape)}"
               )  # fmt: skip
+    check_other_shapes_of_the_same_numbers(student)
+
+
+def check_other_shapes_of_the_same_numbers(student):
+    """What is kept from a call must go by the shapes, and by the order of the axes in memory."""
+    arrays = inputs((2, 2, 4, 4, 4), seed=131)[:4]
+    for shape in ((2, 2, 4, 4), (4, 1, 4, 4), (1, 4, 4, 4), (1, 1, 16, 4), (1, 1, 4, 16), None):
+        *given, dcontext = (
+            np.swapaxes(a, 2, 3) if shape is None else a.reshape(shape) for a in arrays
+        )
+        of = f"after the same numbers in other shapes, for {given[0].shape}"
+        right = attend(*given)
+        check(student.attention_forward(*given), right, {}, of=f" {of}")
+        given = dcontext, *given, right[1]
+        out = checks.parts(student.attention_backward(*given), *GRADIENTS)
+        for name, mine, gradient in zip(GRADIENTS, out, backward(*given), strict=True):
+            checks.same(mine, gradient, of=f"{name} {of}")

@@ -288,6 +288,27 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
     check_equal_large_scores(student)
     check_whole_numbers(student)
     check_near_the_limits_of_exp(student)
+    check_largest_scores_that_are_equal(student)
+
+
+def check_largest_scores_that_are_equal(student):
+    """Two tokens that are alike share the attention, however far the others lie below them."""
+    _, weights, _, _ = inputs((1, 5, 3, 1), seed=98)
+    x = np.ones((1, 5, 3))
+    x[0, :, 0] = [300, 100, -300, 300, 0]
+    for name in ROLES:
+        weights[f"{name}.weight"] = np.eye(3) * [1, 0, 0] if name != "value" else np.eye(3)
+        weights[f"{name}.bias"] = np.zeros(3)
+    x[0, :, 1:] = checks.rng(125).normal(size=(5, 2))
+    for dtype, mask in itertools.product((np.float64, np.float32), (None, [[1, 1, 1, 1, 0]])):
+        given = (x.astype(dtype), {n: w.astype(dtype) for n, w in weights.items()}, 1,
+                 None if mask is None else np.array(mask))  # fmt: skip
+        checks.same(student.multi_head_forward(*given), run(*given)[0], tolerance=1e-3,
+                    of=f"the {dtype.__name__} result where two tokens have the same large score",
+                    mistakes=lambda: {"all attention goes to the first of the largest scores: "
+                                      "equal scores have equal probabilities": (
+                                          run(*given[:3], np.array([[1, 1, 1, 0, 1]]))[0])}
+                    )  # fmt: skip
 
 
 def check_whole_numbers(student):
@@ -659,6 +680,40 @@ def test_arrays_of_any_shape_and_size(student):
             rounding = case.magnitude * largest ** (3 if name.endswith("weight']") else 2)
             sweep.same(got, wanted, of=f"{name} for {case.of}", magnitude=rounding)
     check_special_arrays(student)
+    check_long_axes(student)
+
+
+def check_long_axes(student):
+    """More than 4,096 tokens, one of 208 is padding, a hidden size above 1,024: all count."""
+    for number, sizes in enumerate([(4_101, 2, 2, 2), (1, 208, 2, 1), (1, 2, 514, 2),
+                                    (1, 2, 1_030, 515)]):  # fmt: skip
+        batch, seq, hidden, heads = sizes
+        x, weights, dout, mask = inputs((batch, seq, 2, heads), seed=120 + number)
+        if hidden > 2:
+            rng = checks.rng(124)
+            x, dout = rng.normal(size=(2, batch, seq, hidden)).astype(np.float32)
+            drawn = (rng.random((hidden, hidden), np.float32) - 0.5) / 9
+            for place, name in enumerate(NAMES):  # all of them are different
+                weights[f"{name}.weight"] = np.roll(drawn, place)
+                weights[f"{name}.bias"] = 9 * drawn[place]
+        given = x, weights, heads, mask
+        of = f"(batch, seq, hidden) {x.shape}, {heads} heads"
+        checks.same(student.multi_head_forward(*given), run(*given)[0], of=f"the result for {of}",
+                    tolerance=1e-3 if x.dtype == np.float32 else None,
+                    mistakes=lambda: {"the mask is not used where nearly all are tokens": (
+                        run(*given[:3], None)[0])})  # fmt: skip
+        if hidden > 1_000:  # these matrices take long enough once
+            continue
+        out = student.multi_head_backward(dout, *given)
+        dx, dweights = checks.parts(out, "dx", "dweights")
+        checks.that(type(dweights) is dict, "dweights: expected a dict of the eight gradients")
+        right = run_back(dout, *given)
+        del right[1]["key.bias"]  # it is 0 apart from rounding
+        for name, mine, wanted in (
+            ("dx", dx, right[0]),
+            *((f"dweights[{n!r}]", dweights.get(n), w) for n, w in right[1].items()),
+        ):
+            sweep.same(mine, wanted, of=f"{name} for {of}", magnitude=1.0)
 
 
 # Round numbers, and axes that are equally long: batch, seq, hidden, heads.
@@ -717,6 +772,17 @@ def special_cases(*, is_backward):
         changed = {f"value.{part}": weights[f"value.{part}"] * times for part in ("weight", "bias")}
         changed["output.weight"] = weights["output.weight"] / times
         yield f"values times {times:g}, output divided by it", x, weights | changed, 2, mask, dout
+    x, weights, dout, _ = inputs((3, 5, 6, 2), seed=97)
+    for rows in ([0, 0, 1], [0, 1, 1], [0, 1, 0]):
+        of = f"sentences {rows}, of which two are alike"
+        yield of, x[rows], weights, 2, sweep.MASKS[10], dout
+        yield f"{of}, and so is dout", x[rows], weights, 2, sweep.MASKS[10], dout[rows]
+    for names in (*((name,) for name in NAMES), ROLES[:2], NAMES):
+        parts = [f"{name}.{part}" for name in names for part in ("weight", "bias")]
+        changed = {name: 0 * weights[name] for name in parts}
+        for mask in (None, sweep.MASKS[10]):
+            of = f"matrices and biases of {' and '.join(names)} that are 0"
+            yield of + ", with a mask" * bool(mask), x, weights | changed, 2, mask, dout
 
 
 def check_special_arrays(student):
@@ -760,6 +826,26 @@ def check_special_arrays(student):
                 sweep.same(mine, wanted, of=f"{name} for {of}", magnitude=magnitude)
 
 
+def test_numbers_that_are_nearly_alike_are_not_taken_for_equal(student):
+    x, weights, dout, _ = inputs((3, 5, 6, 2), seed=98)
+    cases = []
+    for axis in range(3):
+        near = (1 + np.abs(x)).take([0], axis) + 1e-6 * x
+        cases.append((f"an x that is nearly alike along axis {axis}", near, weights, dout))
+        near = (1 + np.abs(dout)).take([0], axis) + 1e-6 * dout
+        cases.append((f"a dout that is nearly alike along axis {axis}", x, weights, near))
+    for one, other in itertools.combinations(NAMES, 2):
+        changed = {f"{one}.{part}": weights[f"{other}.{part}"] * (1 + 1e-6 * scale)
+                   for part, scale in (("weight", np.abs(x[0, 0])), ("bias", 1))}  # fmt: skip
+        cases.append((f"a {one} that is nearly the {other}", x, weights | changed, dout))
+    for of, x, weights, dout in cases:
+        checks.same(student.multi_head_forward(x, weights, 2), run(x, weights, 2, None)[0],
+                    of=f"the result for {of}")  # fmt: skip
+        out = student.multi_head_backward(dout, x, weights, 2)
+        checks.same(checks.parts(out, "dx", "dweights"), run_back(dout, x, weights, 2, None),
+                    of=f"(dx, dweights) for {of}", tolerance=1e-9, magnitude=1.0)  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, weights, dout, mask = inputs((3, 2, 6, 2))
     checks.leaves_no_trace(student.split_heads, x, 2)
@@ -784,6 +870,21 @@ def test_nothing_is_left_behind(student):
     for number, role in enumerate(("query", "key", "value", "output")):  # and so does a bias
         weights = weights | {f"{role}.bias": weights[f"{role}.bias"] + number}
     checks.leaves_no_trace(student.multi_head_forward, x, weights, 2)
+    # What is kept for the next call must go by the shape of x, and by the order of its axes.
+    x, weights, dout, _ = inputs((4, 4, 4, 2), seed=99)
+    for shape in ((4, 4, 4), (2, 8, 4), (8, 2, 4), (1, 16, 4), None):
+        given, above = (
+            np.swapaxes(a, 0, 1) if shape is None else a.reshape(shape) for a in (x, dout)
+        )
+        of = f"after the same numbers in other shapes, for {given.shape}"
+        checks.same(student.multi_head_forward(given, weights, 2),
+                    run(given, weights, 2, None)[0], of=f"the result {of}")  # fmt: skip
+        out = student.multi_head_backward(above, given, weights, 2)
+        checks.same(checks.parts(out, "dx", "dweights"), run_back(above, given, weights, 2, None),
+                    of=f"(dx, dweights) {of}")  # fmt: skip
+        parts = attention.split_heads(given, 2)
+        checks.same(student.split_heads(given, 2), parts, of=f"the parts {of}")
+        checks.same(student.merge_heads(parts), given, of=f"the merged parts {of}")
 
 
 def check_padding_is_left_as_it_is(student, dout, *given):

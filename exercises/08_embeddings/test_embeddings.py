@@ -532,6 +532,7 @@ def test_lookups_of_any_size(student):
             sizes=right(np.abs(dout), ids, 40),
             of=f"the {dtype} gradient of rows of very different sizes",
         )  # fmt: skip
+    check_words_that_are_read_often(student)
     for number, (of, dout, ids, entries) in enumerate(special_lookups()):
         dtype = ["float64", "float32", "float16"][number % 3]
         wide = [kind for kind in INTEGERS if np.iinfo(kind).max >= entries]
@@ -540,6 +541,21 @@ def test_lookups_of_any_size(student):
                student.lookup_backward(dout, ids, entries))  # fmt: skip
         sweep.same(out, right(dout, ids, entries), of=f"the {dtype} gradient of {of}",
                    given=dout)  # fmt: skip
+
+
+def check_words_that_are_read_often(student):
+    """More often than 8 and 16 bits can count, by tokens that all have the same gradient."""
+    for shape, dtype in (((300,), np.float32), ((7, 300), np.float64), ((8, 8_250), np.float64)):
+        ids = np.full(shape, 2)
+        ids.flat[:9] = 0
+        dout = np.zeros((*shape, 2), dtype) + np.array([1, -0.25], dtype)
+        times = np.array([[9], [0], [ids.size - 9], [0]], dtype)
+        checks.same(student.lookup_backward(dout, ids, 4), times * dout[(0,) * ids.ndim],
+                    of=f"the {dtype.__name__} gradient of words that are read 9 and "
+                       f"{ids.size - 9:,} times, always with the same gradient",
+                    mistakes={"the times that a word is read are counted in too few bits": (
+                        lambda out, most=ids.size - 9: 0 < out[0, 0] <= out[2, 0] < most)}
+                    )  # fmt: skip
 
 
 def special_ids(rng, entries, last):
@@ -647,6 +663,21 @@ def test_batches_and_tables_of_any_size(student):
     sweep.agrees(student.embeddings_forward, right_embeddings, cases(is_backward=False))
     sweep.agrees(student.embeddings_backward, right_gradients, cases(is_backward=True))
     check_special_batches(student)
+    check_long_rows(student)
+
+
+def check_long_rows(student):
+    """Rows of more than 4,096 tokens: each position has a vector, and gets its gradient."""
+    for seq, positions in ((2_050, 2_050), (4_099, 4_200)):
+        ids, types, weights = case(2, seq, 3, positions=positions, seed=84)
+        dout = checks.rng(85).normal(size=(2, seq, 3))
+        of = f"rows of {seq:,} tokens and a table of {positions:,} positions"
+        sweep.same(student.embeddings_forward(ids, types, weights),
+                   right_embeddings(ids, types, weights), of=f"the embeddings for {of}"
+                   )  # fmt: skip
+        sweep.same(student.embeddings_backward(dout, ids, types, weights),
+                   right_gradients(dout, ids, types, weights), of=f"the gradients for {of}",
+                   magnitude=1.0)  # fmt: skip
 
 
 # Round numbers, and axes that are equally long: batch, seq, hidden.
@@ -730,6 +761,24 @@ def right_gradients(dout, ids, token_type_ids, weights, *, eps=1e-12, pad_id=0):
     return {WORDS: words, POSITIONS: places, SEGMENTS: segments, SCALE: dscale, SHIFT: dshift}
 
 
+def test_numbers_that_are_nearly_alike_are_not_taken_for_equal(student):
+    ids, types, weights = case(3, 5, 6, vocab=16, segments=3, seed=86)
+    dout = checks.rng(87).normal(size=(3, 5, 6))
+    cases = [("a dout that is nearly 1", 1 + 1e-6 * dout, weights)]
+    for name, w in weights.items():
+        cases.append((f"{name} that is nearly 1", dout, weights | {name: 1 + 1e-6 * w}))
+    for axis in range(2):
+        near = (1 + np.abs(dout)).take([0], axis) + 1e-6 * dout
+        cases.append((f"a dout that is nearly alike along axis {axis}", near, weights))
+    for of, above, given in cases:
+        checks.same(student.embeddings_forward(ids, types, given),
+                    right_embeddings(ids, types, given), of=f"the embeddings for {of}",
+                    tolerance=1e-9)  # fmt: skip
+        same_gradients(student.embeddings_backward(above, ids, types, given),
+                       right_gradients(above, ids, types, given), {},
+                       of=f"the gradients for {of}", tolerance=1e-9)  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     inputs = case(2, 6, 5)
     dout = checks.rng(5).normal(size=(2, 6, 5))
@@ -742,3 +791,16 @@ def test_nothing_is_left_behind(student):
         checks.same(student.embeddings_backward(dout, *inputs, eps=0.1),
                     right_gradients(dout, *inputs, eps=0.1, pad_id=0),
                     of=f"the gradients after a forward with another {name}")  # fmt: skip
+    # What is kept for the next call must go by the shape of the ids, and by their type.
+    whole, weights = np.array([1, 0, 0, 0, 1, 1, 0, 1]), case(2, 8, 3, seed=88)[2]
+    above = checks.rng(89).normal(size=(8, 3))
+    for ids in (whole.reshape(2, 4), whole.reshape(4, 2), whole[None], whole[:, None],
+                whole.reshape(2, 4).view(np.int32), whole.reshape(4, 2).view(np.int32)[:, ::2],
+                whole.reshape(4, 2).T):  # fmt: skip
+        dout = np.resize(above, (*ids.shape, 3))
+        of = f"after the same ids in other shapes, for {ids.dtype}{list(ids.shape)}"
+        checks.same(student.embeddings_forward(ids, ids, weights),
+                    right_embeddings(ids, ids, weights), of=f"the embeddings {of}")  # fmt: skip
+        same_gradients(student.embeddings_backward(dout, ids, ids, weights),
+                       right_gradients(dout, ids, ids, weights), {}, of=f"the gradients {of}"
+                       )  # fmt: skip

@@ -259,6 +259,21 @@ def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
             student.masked_cross_entropy_backward(1.5, single, *inputs[1:]), 0 * single,
             of=f"the float32 gradient of slots {shape[:-1]} without weight", mistakes=named,
         )  # fmt: skip
+    logits, labels, weights = case((3, 4, 5), seed=24)
+    alike = "the result for logits or labels of this kind is given before the weights are read"
+    for of, x, y in (
+        ("that are all 0", 0 * logits, labels), ("that are all 3", 0 * logits + 3, labels),
+        ("alike in each slot", logits[..., :1] + 0 * logits, labels),
+        ("that are largest at the labels", logits, logits.argmax(-1)),
+        ("of which one is far above the others", 1e4 * logits, logits.argmax(-1)),
+        ("with labels of 0", logits, 0 * labels), ("of one class", logits[..., :1], 0 * labels),
+    ):  # fmt: skip
+        inputs = x, y, (0 * weights).astype(np.int64)
+        checks.same(student.masked_cross_entropy_forward(*inputs), 0.0, mistakes={
+            alike: lambda out: True}, of=f"the loss of logits {of}, without weight")  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(1.5, *inputs), 0 * x, mistakes={
+            alike: lambda out: True}, of=f"the gradient of logits {of}, without weight"
+            )  # fmt: skip
 
 
 @pytest.mark.hint(1)
@@ -289,7 +304,34 @@ def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
                 student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
                 of=f"the gradient of {of}", mistakes=named or gradient_mistakes(0.7, *inputs),
             )  # fmt: skip
+    check_probabilities_at_the_end_of_their_type(student)
     check_that_a_shift_changes_nothing(student)
+
+
+def check_probabilities_at_the_end_of_their_type(student):
+    """The label lies so far below the others that its probability is a number of few bits, or 0;
+    of these several are equally large."""
+    lost = ("where the probability is too small for a float, the logarithm of the sum is left out: "
+            "several logits may be the largest")  # fmt: skip
+    few_bits = "the logarithm of a probability that has lost most of its digits: take no logarithm"
+    for dtype, distances in (
+        (np.float64, (600, 707, 708, 709, 720, 740, 743, 744, 745, 746, 1000)),
+        (np.float32, (60, 86, 87, 88, 90, 98, 102, 103, 104, 110, 1000)),
+    ):  # fmt: skip
+        for distance in distances:
+            for ties in (1, 2, 4):
+                row = np.full((1, 5), distance, dtype)
+                row[0, ties:] = -1.5 * distance
+                row[0, 4] = 0.0
+                right = distance + np.log(ties)
+                checks.same(
+                    student.masked_cross_entropy_forward(row, np.array([4]), np.ones(1, dtype)),
+                    right, tolerance=1e-9 if dtype is np.float64 else 1e-6,
+                    of=f"the loss of a label {distance} below {ties} {dtype.__name__} logits of "
+                    "equal size",
+                    mistakes={lost: float(distance) if ties > 1 else (),
+                              few_bits: lambda out, right=right: bool(abs(out - right) < 2)},
+                )  # fmt: skip
 
 
 def check_that_a_shift_changes_nothing(student):
@@ -409,6 +451,21 @@ def check_sums_beyond_the_type_of_the_weights(student):
                     mistakes={likely: right * wrong})  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(0.7, *inputs), gradient,
                     of=f"the gradient of {of}", mistakes={likely: gradient * wrong})  # fmt: skip
+    rng, logits = checks.rng(25), np.array([[0.0, 9, 1], [3, 1, 0], [-2, 0, 1], [0, 0, 7]])
+    for kind, largest in ((np.int32, 2**24), (np.int64, 2**24), (np.uint32, 2**24),
+                          (np.float64, 2**24), (np.int32, 2**30), (np.uint32, 2**31)):  # fmt: skip
+        weights = (largest + np.array([1, -3, 5, 1])).astype(kind)
+        inputs = logits, rng.integers(0, 3, 4), weights
+        of = f"{weights.dtype} weights near {largest:,} for float64 logits"
+        likely = "the weights pass through float32, which has no odd numbers above 16,777,216"
+        loss, gradient = loss_of(*inputs), gradient_of(0.7, *inputs)
+        checks.same(student.masked_cross_entropy_forward(*inputs), loss, of=f"the loss for {of}",
+                    mistakes={likely: lambda out, loss=loss: bool(abs(out - loss) < 1e-6)}
+                    )  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(0.7, *inputs), gradient,
+                    of=f"the gradient for {of}", mistakes={
+                        likely: lambda out, right=gradient: bool(np.abs(out - right).max() < 1e-6)}
+                    )  # fmt: skip
 
 
 def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
@@ -525,6 +582,15 @@ def test_arrays_of_any_shape_and_size(student):
         0.003 < loss < 0.007,
         f"float32, 120,000 classes, the label 17 above the others: "
         f"expected a loss of 0.00497, got {loss:.5f}",
+        likely="what is small beside the largest is left out: there is much of it",
+    )
+    wide = np.zeros((1, 120_000))
+    wide[0, 5] = 28
+    loss = float(student.masked_cross_entropy_forward(wide, np.array([5]), np.ones(1)))
+    checks.that(
+        abs(loss / 8.297e-8 - 1) < 0.1,
+        f"float64, 120,000 classes, the label 28 above the others: expected a loss of 8.3e-08, got "
+        f"{loss:.2e}",
         likely="what is small beside the largest is left out: there is much of it",
     )
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))

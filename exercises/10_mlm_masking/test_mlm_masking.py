@@ -575,11 +575,79 @@ def test_the_id_of_mask_is_an_argument(student):
 
 @pytest.mark.weight(2)
 def test_no_two_draws_of_a_batch_are_related(student):
-    _, _, labels = words_of(*big_batch(student, rate=0.4))
-    sweep.is_unrelated(labels != IGNORED, of="selected tokens")
+    _, _, labels_at_04 = words_of(*big_batch(student, rate=0.4))
+    sweep.is_unrelated(labels_at_04 != IGNORED, of="selected tokens")
     ids, shown, _ = words_of(*big_batch(student, rate=1.0))
     sweep.is_unrelated(shown == MASK, of="tokens that became [MASK]")
     sweep.is_unrelated(shown == ids, of="selected tokens that stayed")
+    check_several_in_a_row(labels_at_04 != IGNORED, 0.4, of="selected")
+    check_several_in_a_row(shown == MASK, 0.8, of="[MASK]")
+    check_several_in_a_row(shown == ids, 0.1 + 0.1 / len(ORDINARY), of="kept")
+    check_short_rows_and_columns(student)
+    check_the_tokens_of_small_batches_together(student)
+
+
+LIKELY_TOGETHER = ("any two draws may look independent, and several depend on each other all "
+                   "together: draw for each token by itself")  # fmt: skip
+
+
+def check_the_tokens_of_small_batches_together(student):
+    """Of four tokens: how often an even number of some of them is selected, or becomes [MASK]."""
+    settings = dict(mask_id=3, vocab_size=60, special_ids=[0, 3, 40])
+    for rate, p, name, calls in ((0.5, 0.5, "selected", 70), (1.0, 0.8, "[MASK]", 100)):
+        found = []
+        for seed in range(calls):
+            ids = np.full([(2, 2), (1, 4), (4, 1)][seed % 3], 7, np.int16)
+            shown, labels = student.mask_tokens(ids, Rng(seed), rate=rate, **settings)
+            found.append((labels != IGNORED if rate < 1 else shown == 3).ravel())
+        for number in range(1, 16):
+            some = [place for place in range(4) if number >> place & 1]
+            even = int((np.array(found)[:, some].sum(1) % 2 == 0).sum())
+            is_chance(even, calls, (1 + (1 - 2 * p) ** len(some)) / 2, likely=LIKELY_TOGETHER,
+                      of=f"{calls} batches of 4 tokens, rate {rate}: those in which of the tokens "
+                      f"{some} an even number is {name}")  # fmt: skip
+
+
+def check_several_in_a_row(happened, p, *, of):
+    """Three or four neighbors along each axis: what happened to them, about its mean, has a product
+    that is 0 on average. A right answer fails once in 1e10 times (Bernstein's bound)."""
+    z = (happened - p) / math.sqrt(p * (1 - p))
+    for axis, where in enumerate(("one below the other", "side by side")[-z.ndim :]):
+        lines = np.moveaxis(z, axis, -1)
+        for several in (3, 4):
+            for start in range(min(several, lines.shape[-1] - several + 1)):
+                groups = (lines.shape[-1] - start) // several
+                part = lines[..., start : start + groups * several]
+                product = part.reshape(*lines.shape[:-1], groups, several).prod(-1)
+                total, mean = product.size, abs(float(product.mean()))
+                largest = (max(p, 1 - p) / math.sqrt(p * (1 - p))) ** several
+                checks.that(
+                    total * mean**2 < 25 * (2 + 2 * largest * mean / 3),
+                    f"{total:,} groups of {several} tokens {where}: whether they are {of} is "
+                    f"correlated: {mean:.3f}, by chance up to about {7 / math.sqrt(total):.3f}",
+                    likely=LIKELY_TOGETHER,
+                )  # fmt: skip
+
+
+def check_short_rows_and_columns(student):
+    """Rows or columns of a few tokens: what several of them have in common, and of two that become
+    another word, whether both words lie in the same half of the vocabulary."""
+    settings = dict(mask_id=3, vocab_size=11, special_ids=[0, 3])  # nine words; 6 is in the middle
+    for shape in ((8_000, 3), (3, 8_000), (12_000, 2), (2, 12_000)):
+        ids = np.full(shape, 6)
+        shown, _ = mask(student, ids, rate=1.0, **settings)
+        check_several_in_a_row(shown == 3, 0.8, of="[MASK]")
+        if 2 not in shape:
+            _, labels = mask(student, ids, rate=0.4, **settings)
+            check_several_in_a_row(labels != IGNORED, 0.4, of="selected")
+            continue
+        one, other = shown if shape[0] == 2 else shown.T
+        both = ~np.isin(one, (3, 6)) & ~np.isin(other, (3, 6))
+        is_chance(((one > 6) == (other > 6))[both].sum(), int(both.sum()), 0.5,
+                  of=f"pairs of random words of a batch of {shape[0]:,} × {shape[1]:,} tokens that "
+                  "are of the same half of the vocabulary",
+                  likely="the words of a row or column follow from those of another: draw for each "
+                  "token by itself")  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -717,6 +785,7 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
     words = shown[(shown != 3) & (shown != 99_999)]
     checks.that(len(words) > 5_000, f"{len(words)} of {ids.size} tokens became another word")
     sweep.is_fine(words, 100_000, of="the random words from a vocabulary of 100,000")
+    check_several_in_a_row(words < 30_000, 0.3, of="a random word below 30,000")
     if not loops:  # one draw for all that becomes of a token: of few selected, its last bits
         ids = np.full((3_000, 1_000), 29_999, np.int16)
         shown, _ = mask(student, ids, rate=1.5e-3, vocab_size=30_000, special_ids=[0, 3, 500],

@@ -463,6 +463,8 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
     names = ("layernorm.weight", "LAYERNORM.weight", "qkv_bias", "bias", "bias.weight",
              "MyLayerNorm2.weight", "dense.BIAS", "beta_net.weight", "dense.gamma",
              "layer_norm.weight", "LayerNormalization.weight", "x.LayerNorm_1.scale",
+             "dense.bias:0", "dense.bias.0", "dense.bias_1", "dense.bias ",
+             "bias/", "Layer.Norm", "Layer Norm.weight", "dense.bia", "LayerNorm:0", " bias",
              *parameter_shapes(BertConfig(num_hidden_layers=1)))  # fmt: skip
     rng = checks.rng(3)
     weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
@@ -485,6 +487,9 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
                 weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
                 decayed=lambda n: not n.endswith("bias") and "LayerNorm" not in n
                 and "layer_norm" not in n),
+            "something is taken off the end of a name, which may be dense.bias:0": wrong_step(
+                weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
+                decayed=lambda n: not n.split(":")[0].endswith("bias") and "LayerNorm" not in n),
             "a name that ends in bias need not have a point before it": wrong_step(
                 weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
                 decayed=lambda n: not n.endswith(".bias") and "LayerNorm" not in n),
@@ -617,6 +622,7 @@ def test_weights_and_settings_of_any_size(student):
     def rates():
         for number in range(60):
             total = int(draw.rng.choice([1, 2, 3, 10, 999, 100_000, 10**6]))
+            total = 10**7 if number % 8 == 5 else total
             warmup = int(draw.rng.integers(0, total))
             step = int(
                 draw.rng.choice(

@@ -236,7 +236,8 @@ def files(config):
         "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense",
         "pooler_head", "encoder_decoder.0", "embeddings_projection", "bert.classifier", "adapter",
         "task.pooler.dense", "colbert.pooler.dense", "cls.bert.embeddings.tables",
-        "two.bert.encoder.layer.0")
+        "two.bert.encoder.layer.0", "Encoder.layer.0", "POOLER.dense", "Bert.embeddings.tables",
+        "bert.Embeddings.tables")
     }  # fmt: skip
     types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32, torch.float64])
     # A third of a number of float32 has digits that only float64 holds.
@@ -314,7 +315,16 @@ def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
         out = student.encode(as_config(config), weights, **inputs)
         check_encoding(out, expected, config, weights, inputs, of=f" ({config.hidden_act})")
     weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
-    right = reference(WIDE, weights, inputs).hidden_states
+    expected = reference(WIDE, weights, inputs)
+    four = ("num_hidden_layers", "num_attention_heads", "layer_norm_eps", "hidden_act")
+    four = {name: value for name, value in as_config(WIDE).items() if name in four}
+    for more in ({}, {"model_type": "other", "add_pooling_layer": False, "head_dim": 1}):
+        checks.same(student.encode(four | more, weights, **inputs),
+                    (list(expected.hidden_states), expected.pooled),
+                    of=f"the states and the pooled vector for a config of these four entries{more}",
+                    mistakes={"another entry of the config decides": lambda out: True}
+                    )  # fmt: skip
+    right = expected.hidden_states
     for layers in (2, 0):  # fewer than in the weights
         shallow = as_config(WIDE) | {"num_hidden_layers": layers}
         states, pooled = checks.parts(
@@ -453,19 +463,21 @@ def test_encoders_and_batches_of_any_size(student):
         (2, 4, {"num_hidden_layers": 40}),
         (2, 4, {"num_hidden_layers": 1}),
         (2, 3, {"num_attention_heads": 40, "hidden_size": 80}),
-        (2, 3, {"intermediate_size": 3_001}),
-        (2, 3, {"vocab_size": 40_001}),
+        (2, 3, {"intermediate_size": 4_103}),
+        (2, 3, {"vocab_size": 70_001}),
         (2, 3, {"type_vocab_size": 300}),
-        (300, 2, {}),
+        (1_100, 2, {}),
         (1, 1_100, {"max_position_embeddings": 1_200}),
         (2, 3, {"num_attention_heads": 1}),
         (3, 5, {"layer_norm_eps": 1.0}),
         (3, 5, {"layer_norm_eps": 1e-5}),
         (1, 1, {}),
         (2, 3, {"num_attention_heads": 4, "hidden_size": 128}),  # heads are not always of 64
-        (1, 4, {"num_attention_heads": 3, "hidden_size": 384}),
+        (1, 4, {"num_attention_heads": 3, "hidden_size": 522, "num_hidden_layers": 1}),
         (2, 130, {"max_position_embeddings": 140}),
         (2, 131, {"max_position_embeddings": 140}),
+        (2, 260, {"max_position_embeddings": 260}),
+        (2, 261, {"max_position_embeddings": 261}),
     ):
         config = BertConfig(**{**small, **changes}, hidden_act=next(acts))
         weights = encoder_of(stored(config, seed=seq, dtype=torch.float64))
@@ -490,6 +502,8 @@ def test_encoders_and_batches_of_any_size(student):
             mask[:, 0], mask[:, 33:] = 1, 0
         if seq == 131:  # a long row may begin with padding
             mask[0, :100], mask[:, 120] = 0, 1
+        if seq in (260, 261):  # 256 tokens, which are 0 in a number of 8 bits
+            mask[:], mask[0, : seq - 256] = 1, 0
         inputs["attention_mask"] = mask
         expected = reference(config, weights, inputs)
         inputs["attention_mask"] = mask.to(next(whole))
@@ -616,7 +630,8 @@ def check_files_of_every_kind(student):
     fields = {"num_hidden_layers": 2, "layer_norm_eps": 1.5e-15, "model_type": "bert",
               "id2label": {"0": "no", "1": "läuft 🙂", "10": None}, "problem_type": None,
               "num_labels": 2**53 + 1, "empty": {}, "a list": [1, 2.0, None, [True, "\"\\"]],
-              "rate": 0.1234567890123456, "space ": "  two  ", "tie": False}  # fmt: skip
+              "rate": 0.1234567890123456, "space ": "  two  ", "tie": False,
+              "Name": "Models/BERT Ä"}  # fmt: skip
     for text in (json.dumps(fields, indent=2) + "\n", json.dumps(fields, ensure_ascii=False)):
         files = Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
         found, _ = checks.parts(student.load_encoder(files), "the config", "the weights")

@@ -16,6 +16,7 @@ VOCAB, MASK, SPECIALS = 2000, 103, [0, 100, 101, 102, 103]  # as BERT's lie: not
 ORDINARY = [i for i in range(VOCAB) if i not in SPECIALS]
 UNSEEN = [2003, 2000, 2009, 2005, 2014]  # in no text: each of them that is shown was drawn
 NAMES = ("the ids", "the positions", "the tokens", "the weights")
+DEALT = "draws are dealt out evenly, like cards: each is to be drawn by itself"
 OWN = course.own_default("14_masking_on_device")  # the rate where none is given
 
 
@@ -268,6 +269,8 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
                      of=f"how often position {position} is masked",
                      mistakes={"this position is never masked": 0.0,
                                "this position is always masked": 1.0})  # fmt: skip
+    mean = 4000 * count / int(words.sum())
+    spread = float(((hits[:, words].sum(0) - mean) ** 2).sum()) / mean / (1 - count / words.sum())
     ids = torch.tensor([[101, 11, 12, 13, 14, 15, 16, 102]]).repeat(6000, 1)
     attention_mask = torch.ones_like(ids)
     for rate, size, slots in ((0.25, 2, 8), (0.5, 3, 3)):  # the second one asks for 4
@@ -296,6 +299,47 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
         for place in range(1, 7):
             sweep.is_unrelated(hits[:, place], of=f"rows of which position {place} is masked")
         check_that_rows_are_unrelated(hits[:, 1:7])
+    # Chi-square of 49 degrees of freedom: below 9 once in 1e10 runs.
+    checks.that(spread > 9, f"in 4000 rows each of {int(words.sum())} words is masked almost "
+                f"equally often, about {mean:.0f} times: more evenly than by chance",
+                likely=DEALT)  # fmt: skip
+    check_that_few_rows_are_unrelated(student)
+
+
+def check_that_few_rows_are_unrelated(student):
+    """In many calls with a small batch, the rows and the fates are drawn by themselves."""
+    likely = "a row is drawn by what was drawn for another one: draw each by itself"
+    hits, _ = masked_in_calls(student, torch.full((2, 4), 1500), 120, slots=1, rate=0.25)
+    checks.share(int((hits[:, 0] == hits[:, 1]).all(1).sum()), len(hits), 0.25,
+                 of="how often both rows of a batch have the same one of 4 words masked",
+                 mistakes={likely: 1 / 32, "both rows have the same draws": 1.0})  # fmt: skip
+    ids = torch.full((6, 5), 1500)
+    ids[2:5, 4] = 0
+    hits, shown = masked_in_calls(student, ids, 70, slots=3, rate=0.4)  # two in each row
+    can = (ids > 0).double()
+    both = 2 / (of := can.sum(1)[:, None, None]) * torch.where(torch.eye(5) > 0, 1, 1 / (of - 1))
+    both = (both * can[:, :, None] * can[:, None, :]).flatten(1)  # how likely two places are masked
+    mean = (2 / of[..., 0] * can) @ (2 / of[..., 0] * can).T
+    variance = len(hits) * (both @ both.T - mean**2)
+    together = (hits.double() @ hits.double().mT - mean).sum(0)
+    pairs = torch.ones_like(mean).triu(1) > 0
+    for which, found, deviation in (
+        ("two of its rows", together[pairs], variance[pairs].sqrt()),
+        ("its rows", together[pairs].sum(), variance[pairs].sum().sqrt()),
+    ):
+        far = float((found.abs() / deviation).max())
+        checks.that(far < 7.5, f"in {len(hits)} calls with a batch of {len(ids)} rows, the places "
+                    f"masked in {which} are the same more, or less, often than by chance "
+                    f"({far:.1f} standard deviations)", likely=likely)  # fmt: skip
+    check_sums(shown == MASK, hits > 0, 0.8, of="masked tokens of a small batch that show [MASK]")
+
+
+def masked_in_calls(student, ids, calls, **settings):
+    """For each call: 1 where a token is masked; what is shown."""
+    settings, can = settings_for(ids.shape[1], **settings), (ids > 0).long()
+    found = [student.mask_on_device(ids, can, TorchRng(seed), **settings) for seed in range(calls)]
+    shown, positions, _, weights = map(torch.stack, zip(*found, strict=True))
+    return torch.zeros(shown.shape).scatter_add(2, positions, weights), shown
 
 
 def check_that_rows_are_unrelated(hits):
@@ -382,9 +426,48 @@ def check_that_no_two_generators_give_the_same(student, calls=150, rows=25, seq=
         sweep.is_about(int((same * (same - 1) // 2).sum()), pairs / 20_000, likely=few,
                        of=f"pairs of the same random word {of} of two calls, of {calls} calls"
                        )  # fmt: skip
-    check_shares(is_masked.view(calls, rows, seq) > 0, ones > 0, 0.5, of="are masked")
+    is_masked = is_masked.view(calls, rows, seq) > 0
+    check_shares(is_masked, ones > 0, 0.5, of="are masked")
+    check_sums(is_masked, ones > 0, 0.5, of="masked tokens", along=(1,))
     for place, table, where in tables:
         check_fates(table, where, ids[0, 0], place)
+        is_word, is_mask = table >= 3_000, table == MASK
+        check_sums(is_mask, where, 0.8, of="masked tokens that show [MASK]", place=place)
+        check_sums(is_word, where & ~is_mask, 0.5, place=place,
+                   of="random words among the tokens that do not show [MASK]")  # fmt: skip
+        for of, happened in (("lower", table < 13_000), ("even", table % 2 == 0)):
+            check_sums(happened, is_word, 0.5, of=f"{of} ids among the random words", place=place)
+
+
+def check_sums(happened, where, p, *, of, place="place", along=(1, 2, (1, 2))):
+    """How often it `happened` of (call, row, place), `where` it can with the probability `p`, must
+    vary as by chance: in all rows of a call, all places, or both. The bounds, at 6.5 standard
+    deviations of sums of squares of nearly normal numbers, are those of Wilson and Hilferty."""
+    where = where.expand(happened.shape).double()
+    centered = (happened.double() - p) * where
+    for axes in along:
+        variance = p * (1 - p) * where.sum(axes).flatten()
+        found = float((centered.sum(axes) ** 2).sum() / variance.sum())
+        many = float(variance.sum() ** 2 / (variance**2).sum())
+        low, high = ((1 - 2 / many / 9 + far * (2 / many / 9) ** 0.5) ** 3 for far in (-6.5, 7.5))
+        sums = {1: place, 2: "row", (1, 2): "batch"}[axes]
+        checks.that(low <= found <= high, f"the number of {of} of a {sums}, call by call, has "
+                    f"{found:.3g} times the variance of independent draws",
+                    likely=DEALT if found < 1 else "one draw decides for several tokens"
+                    )  # fmt: skip
+
+
+def check_rectangles(table, of):
+    """Of numbers of mean 0 in (row, place), the products of four, in two rows and two places, add
+    up to about 0: not where each is made of a number for its row and another for its place."""
+    table = torch.as_tensor(table)
+    pairs = torch.ones(len(table), len(table)).triu(1) > 0
+    squares = (table**2 @ (table**2).T)[pairs]
+    total = float((((table @ table.T)[pairs]) ** 2 - squares).sum())
+    variance = float(2 * (squares**2 - (table**4 @ (table**4).T)[pairs]).sum())
+    checks.that(abs(total) < 12 * variance**0.5, f"{of}: three of four in two rows and two places "
+                "tell what the last one is", likely="a draw for each row is added to a draw for "
+                "each place: draw for (batch, slots)")  # fmt: skip
 
 
 def check_fates(seen, where, originals, place):
@@ -548,6 +631,8 @@ def test_fates_and_random_words_have_draws_of_their_own(student):
             is_masked, is_upper, of=f"tokens that show [MASK] and random words, {of}"
         )
         sweep.is_unrelated(seen[is_random] >= 1060, of=f"random words of the upper half, {of}")
+        for table, what in ((is_masked, "tokens that show [MASK]"), (is_upper, "random words")):
+            check_rectangles(table, f"{what}, {of}")
         is_odd = sweep.about_mean(seen % 2 == 1, is_random)
         sweep.have_own_draws(is_odd, is_odd, of=f"the random words of odd ids, {of}")
 
@@ -885,7 +970,7 @@ def test_draws_are_fine_and_batches_of_any_size(student):
     )
     sweep.is_fine(words.numpy(), count, of=f"the random words from {count:,} ordinary_ids")
     draw = sweep.Draw(11)
-    shapes = [draw.shape(2) for _ in range(14)] + [(4_003, 3), (2, 4_003), (1, 1), (3, 50)]
+    shapes = [draw.shape(2) for _ in range(14)] + [(4_103, 3), (2, 4_103), (1, 1), (3, 50)]
     for number, (rows, seq) in enumerate(shapes):
         vocab = int(draw.rng.choice([5, 9, 2_000, 70_000]))
         special = torch.from_numpy(draw.rng.choice(vocab, number % 4, False))

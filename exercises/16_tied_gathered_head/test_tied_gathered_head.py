@@ -243,7 +243,8 @@ def test_states_are_gathered_row_by_row_in_the_given_order(student):
     like_a_span = torch.tensor([[1, 3, 2, 2, 5, 6]] * 2)  # by its ends
     for sizes, given in [*((sizes, None) for sizes in SIZES), ((2, 9, 6, 3, 5), like_a_span),
                          ((2, 300, 6, 3, 5), None),
-                         ((1, 9_000, 6, 3, 5), None)]:  # longer than 8 bits can count # fmt: skip
+                         ((1, 9_000, 6, 3, 5), None),  # longer than 8 bits can count
+                         ((300, 300, 2, 2, 5), None)]:  # more tokens than 16 bits can # fmt: skip
         states, _, positions, _ = case(*sizes)
         positions = positions if given is None else given
         rows = torch.arange(len(states))[:, None]
@@ -258,6 +259,11 @@ def test_states_are_gathered_row_by_row_in_the_given_order(student):
                 ),
                 "positions above 255 do not fit into 8 bits: leave them as int64": (
                     states[rows, positions % 256]
+                ),
+                "a token's number in the batch does not fit into 16 bits": (
+                    states.flatten(0, 1)[
+                        (positions + rows * states.shape[1]).short().long() % states[..., 0].numel()
+                    ]
                 ),
                 "the positions were sorted": states[rows, positions.sort(1).values],
                 "rows of the batch were chosen, not tokens of a row": (
@@ -332,7 +338,8 @@ def test_tiny_states_show_the_eps(student):
 @pytest.mark.weight(2)
 def test_gradient_reaches_the_states_and_every_parameter(student):
     ways = [{}, {"hidden_act": "gelu_new"}, {"eps": 0.3}, {"hidden_act": "gelu_new", "eps": 0.01}]
-    for sizes, options in itertools.product(SIZES, ways):
+    of_one_token = [((3, 1, 2, 4, 5), ways[0]), ((1, 1, 1, 3, 4), ways[1])]
+    for sizes, options in [*itertools.product(SIZES, ways), *of_one_token]:
         states, _, positions, weights = case(*sizes, seed=7)
         right = right_logits(states, positions, weights, **options)
         upstream = torch.randn(right.shape, dtype=right.dtype,
@@ -414,7 +421,7 @@ def without_row_0(gradient):
 @pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
-    for sizes in SIZES:
+    for sizes in [*SIZES, (3, 1, 2, 4, 5), (1, 1, 1, 3, 4)]:  # texts of one token, too
         _, ids, positions, weights = case(*sizes, seed=9)
         right = right_read_and_name(ids, positions, weights)
         upstream = torch.randn(right.shape, dtype=right.dtype,
@@ -462,7 +469,7 @@ def read_once(ids, positions, weights, upstream):
 @pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_the_two_uses_are_told_apart(student):
-    for sizes in SIZES:
+    for sizes in [*SIZES, (3, 1, 2, 4, 5), (1, 1, 1, 3, 4)]:
         _, ids, positions, weights = case(*sizes, seed=11)
         shape = (*positions.shape, len(weights[WORDS]))
         upstream = torch.randn(shape, dtype=torch.float64, generator=checks.generator(12))
@@ -562,7 +569,7 @@ def test_batches_of_any_size(student):
         (1_501, 2, 2, 6, 3),
         (2, 1_501, 3, 6, 3),
         (2, 3, 1_501, 6, 3),
-        (2, 3, 2, 1_001, 3),
+        (2, 3, 2, 1_031, 3),
         (2, 3, 2, 6, 9_001),
         (3, 300, 90, 5, 101),
     ]

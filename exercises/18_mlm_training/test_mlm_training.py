@@ -311,6 +311,26 @@ def test_every_order_is_as_likely_as_any_other(student):
             checks.share(sum(map(is_so, orders)), 60, p, of=f"how many orders of {examples} "
                          f"examples {what}",
                          mistakes={"few examples are not shuffled": 1.0})  # fmt: skip
+    each_pass_knows_nothing_of_the_one_before(student)
+
+
+def each_pass_knows_nothing_of_the_one_before(student):
+    """An example is as likely at any place of a pass, wherever the pass before had it."""
+    for examples, passes in ((4, 400), (2, 120)):
+        orders = [pass_of(student, number, seed=6, examples=examples, batch_size=examples)[0]
+                  for number in range(passes)]  # fmt: skip
+        pairs = [*itertools.pairwise(orders)]
+        for which, i, j in itertools.product(
+            (slice(None), slice(0, None, 2), slice(1, None, 2)), range(examples), range(examples)
+        ):
+            found = sum(one[i] == other[j] for one, other in pairs[which])
+            count, share = len(pairs[which]), 1 / examples
+            checks.that(
+                abs(found - count * share) < 6.5 * (count * share * (1 - share)) ** 0.5,
+                f"in {found} of {count} passes over {examples} examples the one at place {j} stood "
+                f"at place {i} in the pass before: expected about {count * share:.0f}",
+                likely="a pass depends on the one before: draw each from all orders anew",
+            )
 
 
 def test_each_place_of_a_long_order_is_drawn_finely(student):

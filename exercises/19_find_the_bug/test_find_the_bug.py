@@ -190,6 +190,13 @@ def loss_case(seed=3, labels=(0, 1, 0, 0, 1), masks=4, dtype=torch.float64, bare
     return words, ids, weights, pairs, torch.tensor(labels)
 
 
+def tied_case():
+    """Logits of which several are the largest, and most so far above the others that these have a
+    probability of 0."""
+    words, ids, weights, pairs, labels = loss_case(10, labels=(0, 1, 1, 0, 1, 0), masks=9)
+    return 1e3 * words.round(), ids, weights, 1e3 * pairs.round(), labels
+
+
 def right_losses(words, ids, weights, pairs, labels):
     batch = {"masked_lm_ids": ids, "masked_lm_weights": weights, "next_sentence_labels": labels}
     return tuple(model.pretraining_losses(words, pairs, batch))
@@ -212,11 +219,12 @@ def of_one_loss(student, case, which):
 @pytest.mark.hint(2)
 def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
     for case in (loss_case(), loss_case(4, (1,), 7), loss_case(5, dtype=torch.float32),
-                 loss_case(8, bare=[1]), loss_case(9, bare=[0, 3, 4])):  # fmt: skip
+                 loss_case(8, bare=[1]), loss_case(9, bare=[0, 3, 4]), tied_case()):  # fmt: skip
         loss, right, gradient, right_gradient = of_one_loss(student, case, 0)
         words, ids, weights = case[0].flatten(0, 1), case[1].flatten(), case[2].flatten()
         each = F.cross_entropy(words, ids, reduction="none")
         asked = weights * (ids != 0)
+        below = words.amax(1) - words.gather(1, ids[:, None])[:, 0]
         checks.same(
             loss,
             right,
@@ -239,16 +247,29 @@ def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
                 "slots that ask for id 0 are left out, but counted below": (
                     (each * asked).sum() / weights.sum()
                 ),
+                "where a probability is 0, its logarithm is taken from the largest logit alone: "
+                "several may be as large": (
+                    (torch.where(torch.exp(-each) == 0, below, each) * weights).sum()
+                    / weights.sum()
+                ),
             },
         )
         checks.same(gradient, right_gradient, of="the gradient of the word logits", mistakes={
             "no gradient arrives: detach, item or no_grad cuts the graph": (
                 lambda out: out is None)})  # fmt: skip
+    _, _, _, pairs, labels = loss_case()
+    each_id = normal_of(1, 210, 210), torch.arange(210)[None], torch.ones(1, 210).double()
+    loss, _ = checks.parts(student.pretraining_losses(*each_id, pairs, labels), "words", "pairs")
+    checks.same(loss, right_losses(*each_id, pairs, labels)[0],
+                of="the loss of the words, where the slots ask for the ids 0 to 209", mistakes={
+                    "slots of some ids are left out, as those of [UNK] or [MASK]: a slot counts by "
+                    "its weight alone": lambda out: True})  # fmt: skip
 
 
 def test_both_classes_of_next_sentence_learn(student):
     for case in (loss_case(8, bare=[1]), loss_case(9, bare=[0, 3, 4]),
                  loss_case(), loss_case(4, (0, 0, 0)), loss_case(6, (1,)), loss_case(7, (0,)),
+                 tied_case(),
                  ):  # fmt: skip
         loss, right, gradient, right_gradient = of_one_loss(student, case, 1)
         pairs, labels = case[3:]
@@ -733,6 +754,7 @@ def test_80_percent_are_masked_10_random_10_unchanged(student):
     settings = dict(mask_id=MASK, special_ids=SPECIALS, ordinary_ids=ORDINARY)
     checks.leaves_no_trace(student.mask_tokens, ids[:3], TorchRng(7), **settings)
     checks.draws_from_its_generator(student.mask_tokens, ids[:3], TorchRng(7), **settings)
+    a_small_batch_draws_like_a_large_one(student)
 
 
 def a_small_batch_may_have_no_mask(student):
@@ -744,6 +766,65 @@ def a_small_batch_may_have_no_mask(student):
             return
     checks.fail("in each of 32 batches of four tokens one was selected: every second has none",
                 likely="one token at least is selected")  # fmt: skip
+
+
+TOGETHER = "the draws of some tokens are made of those of others: every token has its own"
+
+
+def a_small_batch_draws_like_a_large_one(student):
+    """Two rows of two tokens, drawn many times, and as many rows, or columns, of a large batch."""
+    five = ORDINARY[5:10]  # more than there are tokens in a short row
+    given = dict(mask_id=MASK, special_ids=SPECIALS, ordinary_ids=five)
+
+    def shown_and_labels(ids, seed, rate):
+        out = student.mask_tokens(ids, TorchRng(seed), rate=rate, **given)
+        return checks.parts(out, "shown", "labels")
+
+    def drawn(ids, seed, rate):
+        shown, labels = shown_and_labels(ids, seed, rate)
+        return labels != -100 if rate < 1 else shown == MASK
+
+    ids = ORDINARY[20:36:4].view(2, 2)
+    selected = torch.stack([drawn(ids, seed, 0.5).flatten() for seed in range(120)])
+    for each, what in ((False, "none"), (True, "all")):
+        checks.share(int((selected == each).all(1).sum()), len(selected), 1 / 16,
+                     of=f"how many batches of 2 by 2 tokens have {what} selected at rate 0.5",
+                     mistakes={TOGETHER: 0.0})  # fmt: skip
+    tokens_have_draws_of_their_own(selected, 0.5, limit=6, of="a batch of 2 by 2", what="are "
+                                   "selected at rate 0.5")  # fmt: skip
+    hidden = torch.stack([drawn(ids, seed, 1.0).flatten() for seed in range(90)])
+    tokens_have_draws_of_their_own(hidden, 0.8, limit=7.5, most=2, of="a batch of 2 by 2",
+                                   what="become [MASK] at rate 1")  # fmt: skip
+    many = torch.full((4_000, 4), 17)
+    for rate, p in ((0.5, 0.5), (0.3, 0.3), (1.0, 0.8)):
+        rows, columns = drawn(many, 7, rate), drawn(many.T.contiguous(), 8, rate).T
+        for table, of in ((rows, "a row"), (columns, "a column")):
+            what = "are selected" if rate < 1 else "become [MASK]"
+            tokens_have_draws_of_their_own(table, p, limit=8, of=of, what=f"{what} at rate {rate:g}"
+                                           )  # fmt: skip
+    shown = shown_and_labels(many, 9, 1.0)[0], shown_and_labels(many.T.contiguous(), 10, 1.0)[0].T
+    for table, of in zip(shown, ("row", "column"), strict=True):
+        one, other = (table[:, places] for places in ([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]))
+        both = torch.isin(one, five) & torch.isin(other, five)
+        checks.share(int((one == other)[both].sum()), int(both.sum()), 0.2,
+                     of=f"how often two random words of a {of} of 4 are the same, of five words",
+                     mistakes={f"one random word is drawn for a {of}": 1.0, "random words are "
+                               "dealt like cards: each is drawn from all of them": 0.0}
+                     )  # fmt: skip
+
+
+def tokens_have_draws_of_their_own(happened, p, *, limit, most=4, of, what):
+    """What happened to four tokens, a row for each time: the products of any one to `most` of them,
+    less their means, are 0 in the mean, within so many standard deviations. (Few times allow
+    products of more to be far from it.)"""
+    scores = (happened.double() - p) / math.sqrt(p * (1 - p))
+    for count in range(1, most + 1):
+        for places in itertools.combinations(range(4), count):
+            sums = float(scores[:, places].prod(1).sum()) / math.sqrt(len(scores))
+            checks.that(abs(sums) < limit, f"whether tokens {places} of {of} {what}: {sums:.1f} "
+                        "standard deviations from what draws of their own give, in "
+                        f"{len(scores)} times", likely=TOGETHER if count > 1 else ""
+                        )  # fmt: skip
 
 
 def spread(counts, tries, p):
@@ -1141,6 +1222,14 @@ def test_losses_and_gradients_hold_for_any_size(student):
     sweep.agrees(student.accumulated_gradient, right, parts())
     weight, found = parts_of_a_batch([(4, 3), (5, 1)])
     expected = right(weight, found)
+    tied, far = weight.clone(), [(1e3 * x, labels) for x, labels in found]
+    tied[4:8] = tied[:4] = tied[8:12]  # each logit is that of two other words too
+    checks.same(
+        student.accumulated_gradient(tied, far),
+        right(tied, far),
+        tolerance=1e-7,
+        of="the gradient where three words have the same vector, numbers near 1000",
+    )
     out, _ = student.accumulated_gradient.grad(weight, found, wrt=("weight",), upstream=())
     checks.same(out.detach(), expected, of="the gradient for a weight that asks for one")
     half_types_stay(student.accumulated_gradient, weight, found, of="the gradient")
@@ -1187,6 +1276,14 @@ def test_update_holds_for_any_size(student):
         return step(weights, gradients, rate=learning_rate, decay=weight_decay)
 
     sweep.agrees(student.update, right, cases())
+    many = {f"bert.encoder.layer.{i}.output.dense.weight": normal_of(1, 2, seed=i)
+            for i in range(530)}  # fmt: skip
+    checks.same(
+        student.update(many, many, learning_rate=0.5, weight_decay=0.0, max_norm=1.0),
+        right(many, many, learning_rate=0.5, weight_decay=0.0, max_norm=1.0),
+        tolerance=2e-6, of="530 weights", mistakes={
+            "only some of the gradients count in the norm": lambda out: True},
+    )  # fmt: skip
 
 
 def test_mask_tokens_draws_finely(student):
@@ -1222,6 +1319,7 @@ def test_mask_tokens_draws_finely(student):
     words = shown[shown >= 1000]
     checks.that(len(words) > 5_000, f"{len(words)} of 70,000 selected tokens became another word")
     sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+    checks.leaves_no_trace(student.mask_tokens, few[:, :9], TorchRng(7), **given)
 
 
 def every_token_may_be_selected(student, given):

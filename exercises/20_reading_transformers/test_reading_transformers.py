@@ -54,6 +54,18 @@ def as_tensorflow(weights):
     return found
 
 
+def in_other_words(arrays):
+    """TensorFlow's kernels as output_weights, which are not turned, and the other way round."""
+    found = {}
+    for name, array in arrays.items():
+        before, _, last = name.rpartition("/")
+        if last in ("kernel", "output_weights"):
+            last, array = "kernel" if last == "output_weights" else "output_weights", array.T
+        last = {"bias": "output_bias", "output_bias": "bias"}.get(last, last)
+        found[f"{before}/{last}" if before else last] = array
+    return found
+
+
 def fused(weights):
     found = {}
     for name, array in weights.items():
@@ -212,6 +224,7 @@ NAMES = {
         ("gamma_net.kernel_size.weight", "gamma_net.kernel_size.weight"),
         ("head.layer_norm.weight", "head.layer_norm.weight"),
         ("head.MyLayerNorm.gamma", "head.MyLayerNorm.gamma"),
+        *((f"head.LayerNorm.{end}",) * 2 for end in ("gammas", "betas", "gamma.x", "beta.x")),
         ("head.cls.predictions.decoder.bias", "head.cls.predictions.decoder.bias"),
         ("head.cls.predictions.decoder.bias.scale", "head.cls.predictions.decoder.bias.scale"),
         ("my_module.weight", "my_module.weight"),
@@ -242,6 +255,7 @@ NAMES = {
          "bert.embeddings.layer_normalization.gamma"),
         ("bert/embeddings/token_type_embeddings", "bert.embeddings.token_type_embeddings.weight"),
         ("bert/embeddings/task_type_embeddings", "bert.embeddings.task_type_embeddings.weight"),
+        ("bert/layer_7_norm/layer_7b/bias", "bert.layer_7_norm.layer_7b.bias"),
         ("bert/pooler/dense/kernel:0", "bert.pooler.dense.kernel:0"),
         ("bert//pooler/dense/bias", "bert..pooler.dense.bias"),
         ("head/layer_1/layer_2/layer_33/bias", "head.layer.1.layer.2.layer.33.bias"),
@@ -573,6 +587,11 @@ def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
         }  # fmt: skip
         compare(student.read_checkpoint(as_tensorflow(weights), config), weights,
                 of="a checkpoint of TensorFlow", mistakes=named)  # fmt: skip
+        compare(student.read_checkpoint(in_other_words(as_tensorflow(weights)), config), weights,
+                of="a checkpoint of TensorFlow whose kernels are called output_weights, and these "
+                "kernel", mistakes={"any layer may have kernel or output_weights, bias or "
+                                    "output_bias: the last word alone tells what is turned": (
+                                        lambda out: True)})  # fmt: skip
 
 
 @pytest.mark.hint(4)
@@ -586,8 +605,8 @@ def test_what_is_missing_or_unexpected_is_said(student):
              "classifier.bias": np.zeros(2, np.float32)}  # fmt: skip
     none = ("position_ids", "adam_m", "adam_v", "global_step")
     skipped = {f"{before}{word}": np.ones(3) for word in none
-               for before in ("", "last_", "module.head.", "head.last_", "optimizer/", "bert/last_")
-               }  # fmt: skip
+               for before in ("", "last_", "head.n", "module.head.", "head.last_", "optimizer/",
+                              "bert/last_")}  # fmt: skip
     compare(student.read_checkpoint(skipped | weights, SMALL), weights,
             of="a file with names like head.last_adam_m", mistakes={
                 "`unexpected` has names that end in adam_m and the like: they are skipped, "
@@ -660,7 +679,9 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
         "`wrong_shape` is empty": lambda out: out == []})  # fmt: skip
     more = {"logit_scale": np.float32(2.0) * np.ones(()), "head.tables": np.ones((0, 2, 3)),
             "head.ids": np.arange(3), "head.is_frozen": np.array([True]),
-            "head.bytes": np.ones(2, np.uint8)}  # fmt: skip
+            "head.bytes": np.ones(2, np.uint8),
+            "head/conv1d/kernel": np.ones((2, 3, 4)), "head/conv2d/kernel": np.ones((1, 2, 3, 4))
+            }  # fmt: skip
     compare(student.read_checkpoint(weights | more, SMALL), weights, unexpected=list(more),
             of="a checkpoint with other arrays of any number of axes and any type", mistakes={
         "`unexpected` lacks arrays of whole numbers or truth values: their names tell what is "
@@ -670,6 +691,15 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
     kernels[name] = np.ascontiguousarray(kernels[name].T)  # (out, in) in TensorFlow's place
     compare(student.read_checkpoint(kernels, SMALL), weights, wrong_shape=[wide],
             of="a kernel whose shape would fit if it were not turned")  # fmt: skip
+    one = SMALL | {"hidden_size": 1, "num_attention_heads": 1}
+    weights = weights_of(one)
+    other = {f"{FIRST}.output.dense.bias": (), "bert.pooler.dense.bias": (1, 1), NSP: (2,),
+             "bert.pooler.dense.weight": (1,), SQUARE: (), f"{FIRST}.output.dense.weight": (6,)
+             }  # fmt: skip
+    given = weights | {name: weights[name].reshape(shape) for name, shape in other.items()}
+    compare(student.read_checkpoint(given, one), weights, wrong_shape=[
+        name for name in weights if name in other], of="a file with hidden size 1, in which some "
+        "arrays have an axis of length 1 too few or too many")  # fmt: skip
 
 
 def test_checkpoints_of_any_size(student):

@@ -367,6 +367,37 @@ def test_gradients_reach_the_encoder(student):
                                                 wrt=("states",), upstream=upstream)  # fmt: skip
         checks.same(gradients["states"], right, of=f"the gradient of the states ({pooling})")
     what_dropout_leaves_has_a_gradient(student)
+    zeros_do_not_cut_the_graph(student)
+
+
+def zeros_do_not_cut_the_graph(student):
+    """Biases of 0 and layer norms of 1, as BERT begins; a classifier of 0; a dropout of 1."""
+    plain, (ids, mask) = weights_for(4, 3, seed=61), texts(3, 5)
+    for name, w in plain.items():
+        if name.endswith("bias"):
+            plain[name] = torch.zeros_like(w)
+        elif "LayerNorm" in name:
+            plain[name] = torch.ones_like(w)
+    new = plain | {"classifier.weight": torch.zeros_like(plain["classifier.weight"])}
+    upstream = draw(62)(3, 3)
+    for pooling in POOLINGS:
+        for of, weights, how, stays in (
+            ("where biases are 0", plain, {}, 1.0),
+            ("where the classifier's weights are 0", new, {}, 1.0),
+            ("where dropout is 1", plain, {"dropout": 1.0, "training": True}, 0.0),
+        ):
+            leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+            text = right_vector(right_states(ids, mask, leaves), mask, leaves, pooling)
+            out = F.linear(text * stays, leaves["classifier.weight"], leaves["classifier.bias"])
+            right = torch.autograd.grad(out, list(leaves.values()), upstream, allow_unused=True)
+            _, found = student.classify.grad(ids, mask, weights, pooling=pooling, wrt=("weights",),
+                                             upstream=upstream, **how)  # fmt: skip
+            for name, expected in zip(weights, right, strict=True):
+                if expected is not None:  # of a pooler that is not used either will do
+                    checks.same(found["weights"][name], expected,
+                                of=f"the gradient of {name} ({pooling}) {of}",
+                                mistakes={"zeros cut the graph: a gradient of 0 is one, too": (
+                                    lambda out: out is None)})  # fmt: skip
 
 
 def what_dropout_leaves_has_a_gradient(student):
@@ -436,6 +467,28 @@ def test_the_loss_fits_the_labels(student):
             torch.tensor(right, dtype=torch.float64),
             of=f"the loss of {scores} where the labels are {answers.tolist()}",
         )
+    met = draw(63)(3)
+    for of, logits, wanted in (
+        ("all scores are 0", torch.zeros(3, 4).double(), torch.tensor([1, 0, 3])),
+        ("the scores of each text are alike", met[:, None].repeat(1, 3), torch.tensor([2, 2, 0])),
+        ("each number is met", met[:, None], met),
+        ("the scores of all texts are alike", met[None].repeat(3, 1), torch.tensor([1, 1, 1])),
+        ("a label's probability is too small for a number, and other scores are alike",
+         torch.tensor([[900.0, 900, -900, 900], [-2000, 0, 0, 0]]).double(), torch.tensor([2, 0])),
+    ):  # fmt: skip
+        leaf = logits.clone().requires_grad_()
+        right = right_loss(leaf, wanted)
+        expected = torch.autograd.grad(right, leaf)[0]
+        out, gradients = student.loss.grad(
+            logits, wanted, wrt=("logits",), upstream=torch.ones((), dtype=torch.float64)
+        )
+        checks.same(out, right.detach(), of=f"the loss where {of}", mistakes=lambda: {
+            "the largest score takes the place of the log of the sum: several may be as large": (
+                logits.amax(1) - logits.gather(1, wanted.long()[:, None])[:, 0]).mean()
+        })  # fmt: skip
+        checks.same(gradients["logits"], expected, of=f"the gradient of the scores where {of}",
+                    mistakes={"a loss that is known without a computation is a constant: it needs "
+                              "its graph": lambda out: out is None})  # fmt: skip
     years = torch.tensor([[1999.5], [2010.0]]), torch.tensor([2000.0, 2010.3])
     checks.same(student.loss(*years), right_loss(*years), tolerance=1e-4,
                 of="the loss of two years in float32")  # fmt: skip
@@ -851,6 +904,7 @@ def test_texts_and_batches_of_any_size(student):
         ("cls", 3, 9, dict(peak_rate=1e-5, warmup_steps=9, weight_decay=2.0, max_norm=1e6)),
         ("mean", 1, 8, dict(peak_rate=0.01, warmup_steps=2, max_norm=300.0)),
         ("cls", 1, 1, dict(peak_rate=0.1, warmup_steps=0, weight_decay=0.0)),
+        ("cls", 1, 6, dict(peak_rate=0.01, warmup_steps=1, max_norm=float("inf"))),
         ("mean", 2, 7, dict(peak_rate=0.3, warmup_steps=3, max_norm=0.0, weight_decay=2.0)),
         ("mean", 2, 2, dict(peak_rate=0.01, warmup_steps=5)),  # it ends while the rate rises
     ):
@@ -952,3 +1006,40 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             likely=sweep.COARSE,
             of=f"of {batch * hidden:,} numbers set to 0, at dropout={p}",
         )
+    numbers_of_few_texts_are_drawn_by_themselves(student)
+
+
+def numbers_of_few_texts_are_drawn_by_themselves(student):
+    """At dropout 0.5, of batches of few texts: how often two draws agree, and how counts vary."""
+    hidden, calls = 32, 16
+    weights = {n: torch.zeros_like(w) for n, w in weights_for(hidden, hidden).items()}
+    weights["attention.LayerNorm.bias"] += 1.0
+    weights["classifier.weight"] = torch.eye(hidden, dtype=torch.float64)
+    how = {"pooling": "mean", "training": True, "dropout": 0.5}
+    for batch in (1, 2, 3, 4, 5, 8):
+        mask = torch.ones(batch, 1, dtype=torch.int64)
+        bits = np.stack([
+            (student.classify(mask, mask, weights, **how) < 0.5).numpy() for _ in range(calls)
+        ])  # calls, batch, hidden  # fmt: skip
+        shown = f"{calls} calls with {batch} texts, dropout 0.5:"
+        pairs = {f"texts {a} and {b}": bits[:, a] == bits[:, b]
+                 for b in range(batch) for a in range(b)}  # fmt: skip
+        pairs |= {f"numbers {n} apart of a text": bits[:, :, n:] == bits[:, :, :-n]
+                  for n in range(1, hidden)}  # fmt: skip
+        pairs |= {f"calls {n} apart": bits[n:] == bits[:-n] for n in (1, 2, 3)}
+        for of, agree in pairs.items():
+            checks.that(abs(agree.sum() - agree.size / 2) <= 3.5 * agree.size**0.5,
+                        f"{shown} {of} are both set to 0 or both stay in {agree.sum()} of "
+                        f"{agree.size} cases, expected about half",
+                        likely="draws that depend on each other: each number has its own"
+                        )  # fmt: skip
+        for of, axes in (("of a text", (2,)), ("of a call", (1, 2)), ("at one place", (1,))):
+            count = bits.sum(axis=axes)
+            each = bits.size // count.size
+            spread = float(((count - each / 2) ** 2).mean()) / (each / 4)
+            low, high = (0.5, 1.5) if count.size > 400 else (0.03, 6)
+            checks.that(each == 1 or low < spread < high,
+                        f"{shown} the counts of numbers {of} set to 0 vary {spread:.3f} times as "
+                        "much as if each number were drawn by itself",
+                        likely="a fixed count of numbers in each call, text or column"
+                        if spread < 1 else "")  # fmt: skip

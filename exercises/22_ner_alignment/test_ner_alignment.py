@@ -320,6 +320,18 @@ def test_o_is_any_of_the_names_or_none(student):
     close = np.array([[1.0, 1 + 1e-9, 1 - 1e-9]])
     checks.same(student.tags_of_words(close, [0], NAMES[:3]), [NAMES[1]],
                 of="the tag of a word whose scores are nearly equal")  # fmt: skip
+    inf = np.inf  # as where labels are ruled out, or scores leave the range of numbers
+    for row, best_label, dtype in (
+        ([-inf, -inf, 0], 2, np.float64), ([0, inf, 1e308], 1, np.float64),
+        ([-inf, -1e308, -inf], 1, np.float64), ([-1e308, 1.7e308, 1.6e308], 1, np.float64),
+        ([6e4, 6.1e4, 6.2e4], 2, np.float16),
+    ):  # fmt: skip
+        checks.same(
+            student.tags_of_words(np.array([row], dtype), [0], NAMES[:3]), [NAMES[best_label]],
+            of=f"the tag of a word with the scores {row} in {dtype.__name__}",
+            mistakes={"sums, products or differences of the scores leave the range of numbers: "
+                      "compare the scores themselves": lambda out: True},
+        )  # fmt: skip
 
 
 @pytest.mark.hint(3)
@@ -583,9 +595,18 @@ def test_sentences_of_any_length(student):
             *itertools.product(([f"B-{kind}"] for kind in NEAR), repeat=2), strict=True
         )
         yield sweep.Case("types that are nearly the same", ([*right], [*said]))
+        # Precision and recall of 1 / 4,000: whatever is added to P + R shows.
+        yield sweep.Case("one name of 4,000 that is found", (
+            [["B-PER"] * 4_000], [["B-PER", *["B-LOC"] * 3_999]]))  # fmt: skip
 
     def official(right, said):
         found = metrics.entity_scores(right, said)[0]
         return {name: getattr(found, name) for name in ("precision", "recall", "f1")}
 
     sweep.agrees(student.entity_scores, official, compared())
+    # Now that every function has read short, long and empty sentences.
+    checks.leaves_no_trace(student.align, [[]], [1], cls_id=CLS, sep_id=SEP, unk_id=UNK,
+                           max_length=5)  # fmt: skip
+    checks.leaves_no_trace(student.tags_of_words, np.eye(3), [-1], NAMES[:3])
+    checks.leaves_no_trace(student.entities, ["O"])
+    checks.leaves_no_trace(student.entity_scores, [["O"]], [["B-PER"]])

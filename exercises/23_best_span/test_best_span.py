@@ -553,6 +553,19 @@ JUDGED = [
 ]  # fmt: skip
 
 
+def long_ones(judge, of, rights):
+    """Long words, and many words, of which only one differs: in the middle, or at the end."""
+    long, many = "ha" * 300, "haha " * 1_100
+    texts = ((f"cat {long}x{long}", f"cat {long}y{long}"), (many, f"{many}haha"),
+             (f"{many}.{long}", f"{many}{long}!"))  # fmt: skip
+    told = ("two words of 1,201 letters that differ in the middle, each after 'cat'",
+            "1,100 words and 1,101, all the same", "a text of 1,101 words and itself")  # fmt: skip
+    for (answer, gold), what, right in zip(texts, told, rights, strict=True):
+        checks.same(judge(answer, [gold]), right, of=f"{of} of {what}", mistakes={
+            "only a part of a long word or text is compared, or counts do not fit into 8 bits": (
+                lambda out: True)})  # fmt: skip
+
+
 def harmonic(p, r):
     return 2 * p * r / (p + r) if p + r else 0.0
 
@@ -613,6 +626,7 @@ def test_an_exact_match_is_one_of_the_accepted_answers(student):
     for answer in ("cat", "dog"):
         out = student.exact_match(answer, ["cat"])
         has_kinds([out], is_float, of=f"the exact match of {answer!r} among ['cat']")
+    long_ones(student.exact_match, "the exact match", (0.0, 0.0, 1.0))
     checks.leaves_no_trace(student.exact_match, "cat", ["the cat", ""])
 
 
@@ -664,6 +678,7 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
         for accepted in (["cat"], []):
             out = student.f1(answer, accepted)
             has_kinds([out], is_float, of=f"F1 of {answer!r} among {accepted}")
+    long_ones(student.f1, "F1", (0.5, 2_200 / 2_201, 1.0))
     checks.leaves_no_trace(student.f1, "cat", ["the cat", ""])
 
 
@@ -683,7 +698,7 @@ def test_texts_windows_and_answers_of_any_size(student):
                 slope = np.linspace(-50, 50, tokens) * scale
                 start, end = start + slope, end - slope
             if number % 2 and number > 34:
-                start[3] += 200 * scale  # the best span is long, if it may be
+                start[9] += 200 * scale  # the best span is long, if it may be
                 end[-2] += 200 * scale
             if number % 5 == 0:
                 start, end = start.astype(np.float32), end.astype(np.float32)
@@ -705,6 +720,11 @@ def test_texts_windows_and_answers_of_any_size(student):
         start[:200], end[301], may[[10, 300]] = 5 + rng.random(200), 20, True
         end[[10, 11]] = 3
         yield "384 tokens, of which two may start", start, end, 2, may
+        # And a long span of a long text.
+        start, end = checks.rng(12).normal(size=(2, 1_100))
+        may = np.isin(np.arange(1_100), (3, 600))
+        start[3] = end[1_095] = 20
+        yield "1,100 tokens, of which two may start", start, end, 1_093, may
 
     for number, (of, start, end, longest, may) in enumerate(spans_of()):
         more = {} if may is None else {"may_start": may}

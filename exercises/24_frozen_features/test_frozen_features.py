@@ -114,7 +114,8 @@ def test_each_feature_reads_its_layers(student):
         out["last, 24 layers"] == [12]
     )
     checks.same(outs, rights, of="the layers", mistakes=mistakes)
-    checks.leaves_no_trace(student.layers_of, "sum-last-4", 12)
+    for name, layers in product(NAMES, (1, 12)):
+        checks.leaves_no_trace(student.layers_of, name, layers)
 
 
 def piece_mistakes(states, starts):
@@ -299,6 +300,16 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"where the features {name} are {held}, as [CLS] is, read as a word",
                     mistakes={"infinities are replaced: a word's vector is that of its piece":
                               lambda out: not out.any()})  # fmt: skip
+    alike, at = case(4, 2, 7, 3)
+    alike[0], alike[3], alike[4] = alike[1].clone(), alike[2].clone(), alike[2]
+    for name in NAMES:
+        mix = mix_for(name, 4)
+        checks.same(student.word_features(alike, at, feature=name, mix=mix),
+                    right_features(alike, at, name, mix).detach(),
+                    of=f"the features {name}, where layers 2 to 4 are equal, and so are layer 1 "
+                    "and the embeddings", mistakes={
+                        "of layers that are equal only one is read": lambda out: True})  # fmt: skip
+    checks.leaves_no_trace(student.word_features, alike, at, feature="sum-last-4")  # one object
     # The example of the page.
     states = [torch.tensor(row)[None, :, None]
               for row in ([9.0, 1.0, 5.0], [9.0, 2.0, 6.0], [9.0, 4.0, 7.0])]  # fmt: skip
@@ -371,13 +382,23 @@ def test_layers_are_weighted_with_shares_that_are_learned(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_mix_learns_and_the_encoder_stands_still(student):
-    for name, far, scale, layers in [*((name, 0, 0.7, 4) for name in NAMES),
-                                     *((name, 0, 3.0, layers) for name in NAMES
-                                       for layers in (1, 2, 6)),
-                                     *((name, 1000, 1.0, 4) for name in WEIGHTED),
-                                     *((name, None, 1.0, 4) for name in WEIGHTED),  # as at first
-                                     *((name, 0, 0.0, 4) for name in WEIGHTED)]:  # fmt: skip
+    for name, far, scale, layers, words in [
+        *((name, 0, 0.7, 4, "") for name in NAMES),
+        *((name, 0, 3.0, layers, "") for name in NAMES for layers in (1, 2, 6)),
+        *((name, 1000, 1.0, 4, "") for name in WEIGHTED),
+        *((name, None, 1.0, 4, "") for name in WEIGHTED),  # as at first
+        *((name, 0, 0.0, 4, "") for name in WEIGHTED),
+        *((name, 0, 2.0, 3, words) for name in WEIGHTED
+          for words in ("every row has all its words", "no row has all its words",
+                        "there is a single word")),
+    ]:  # fmt: skip
         states, starts = case(layers, 3, 8, 5)
+        if words == "every row has all its words":
+            starts = starts[:, :1].clone()
+        elif words:
+            starts[:, -1] = -1
+        if words == "there is a single word":
+            starts[1:] = starts[0, 1:] = -1
         mix = mix_for(name, layers)
         if mix:
             weights = mix["weights"] * 0 if far is None else mix["weights"] + far
@@ -397,7 +418,7 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
             checks.same(
                 gradients["mix"], dict(zip(leaves, right, strict=True)),
                 of=f"the gradient of the mix ({name}, {layers} layers), its weights "
-                   f"{weights.tolist()}, its scale {scale:g}",
+                   f"{weights.tolist()}, its scale {scale:g}" + (words and f", where {words}"),
                 mistakes={
                     "torch.no_grad() or detach around too much: the mix does not learn": (
                         lambda out: all(gradient is None for gradient in out.values())),

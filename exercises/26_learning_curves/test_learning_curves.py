@@ -692,6 +692,8 @@ def as_records(rng, steps, train, held_at, held, norm, kind):
         records[place:place] = lost  # a run that diverged there, and went on from a checkpoint
     for record in records[::7]:  # what no row asks for
         record |= {"event": "saved", "nsp_loss": math.nan, "train_mlm_loss_ema": -math.inf}
+        record |= {"train_nsp_loss": math.inf, "heldout_nsp_loss": math.nan, "loss": math.inf}
+        record |= {"best_heldout_mlm_loss": -9.0, "gradient_norm_clipped": math.nan}
     return records
 
 

@@ -482,9 +482,32 @@ def test_the_loss_is_that_of_the_softmax_of_divided_logits(student):
     checks.same(student.negative_log_likelihood(logits, labels) * 1e6,
                 right_nll(logits, labels) * 1e6, of="a million times the loss of a sure model",
                 tolerance=1e-6)  # fmt: skip
+    check_probabilities_that_are_hardly_a_number(student)
     page = np.array([[math.log(3), 0.0]]), np.array([0])
     checks.same(student.negative_log_likelihood(*page), math.log(4 / 3), of="the page's loss")
     checks.leaves_no_trace(student.negative_log_likelihood, *page, temperature=2.0)
+
+
+def check_probabilities_that_are_hardly_a_number(student):
+    """The label lies so far below the others that its probability has few bits, or is 0; of the
+    others several are equally large."""
+    lost = ("where the probability is too small for a float, the logarithm of the sum is left out: "
+            "several logits may be the largest")  # fmt: skip
+    few_bits = "the logarithm of a probability that has lost most of its digits: take no logarithm"
+    for distance in (30, 600, 707, 708, 709, 720, 740, 743, 744, 745, 746, 1_000, 20_000):
+        for ties in (1, 2, 4):
+            for temperature in (1.0, 0.05) if ties == 2 else (1.0,):
+                logits = np.zeros((1, 6))
+                logits[0, :ties] = distance * temperature
+                logits[0, ties:5] = -distance * temperature
+                right = distance + math.log(ties)
+                checks.same(
+                    student.negative_log_likelihood(logits, np.array([5]), temperature=temperature),
+                    right, of=f"the loss of a label {distance} below {ties} largest logits, divided"
+                    f" by the temperature {temperature}", tolerance=1e-9,
+                    mistakes={lost: float(distance) if ties > 1 else (),
+                              few_bits: lambda out, right=right: bool(abs(out - right) < 2)},
+                )  # fmt: skip
 
 
 def right_temperature(logits, labels):
@@ -734,6 +757,9 @@ def test_examples_of_any_number(student):
             if n > 2_000:  # a bin of one example
                 confidence[(confidence < 1 / bins).nonzero()[0][1:]] = 0.9
             yield sweep.Case(f"{n} examples, {bins} bins", (confidence, correct), {"bins": bins})
+        own = checks.rng(26)
+        for n, bins in ((6, 12_007), (40_003, 1)):
+            yield sweep.Case(f"{n} examples, {bins} bins", answers(own, n, bins), {"bins": bins})
         yield from small_bins()
 
     sweep.agrees(student.reliability, right_bins, calibrated(),

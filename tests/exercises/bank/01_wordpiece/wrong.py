@@ -581,4 +581,30 @@ WRONG = {
         [(SPLIT, SPLIT.replace("return ", "words = ")
           + "\n    return [word for word in words if len(word) <= 200]")],
         "the tokens of 'bbbb"),
+    "[UNK] is added to the vocabulary before a word is cut": (
+        [
+            ("    pieces = []\n",
+             "    if \"[UNK]\" not in vocabulary:\n"
+             "        vocabulary[\"[UNK]\"] = len(vocabulary)\n"
+             "    pieces = []\n"),
+        ], "changes a vocabulary without [UNK]"),
+    "[UNK] is added to the vocabulary where no piece fits": (
+        [
+            ("            return [\"[UNK]\"]\n",
+             "            vocabulary.setdefault(\"[UNK]\", len(vocabulary))\n"
+             "            return [\"[UNK]\"]\n"),
+        ], "changes a vocabulary without [UNK]"),
+    "[UNK] is added to the vocabulary for a word that is too long": (
+        [
+            ("    if len(word) > longest_word:",
+             "    if len(word) > longest_word:\n"
+             "        vocabulary.setdefault(\"[UNK]\", len(vocabulary))"),
+        ], "changes a vocabulary without [UNK]"),
+    "[UNK] is added to the vocabulary where it stands in a word": (
+        [
+            ("    pieces = []\n",
+             "    if \"[UNK]\" in word:\n"
+             "        vocabulary.setdefault(\"[UNK]\", len(vocabulary))\n"
+             "    pieces = []\n"),
+        ], "changes a vocabulary without [UNK]"),
 }  # fmt: skip

@@ -596,4 +596,25 @@ WRONG = {
           "            first = rng.choice(fresh or range(len(documents[other])))\n"
           "            used.add((other, first))\n")],
         None),
+    "padding has a negative pad_id's type": (
+        [
+            ("types = [0] * (len(a) + 2) + [1] * (len(b) + 1) + padding",
+             "types = [0] * (len(a) + 2) + [1] * (len(b) + 1) + [min(pad_id, 0)] * len(padding)"),
+        ], "padding has type 0, whatever pad_id is"),
+    "a negative pad_id is 0": (
+        [
+            ("ids = tokens + [pad_id]",
+             "ids = tokens + [max(pad_id, 0)]"),
+        ], None),
+    "ids without a sign": (
+        [
+            ("    return tuple(np.array(row, np.int64) for row in (ids, types, mask))\n",
+             "    ids = np.array(ids).astype(np.uint32)\n"
+             "    return tuple(np.array(row, np.int64) for row in (ids, types, mask))\n"),
+        ], None),
+    "the mask of padding is a negative pad_id": (
+        [
+            ("    mask = [1] * len(tokens) + padding\n",
+             "    mask = [1] * len(tokens) + [min(pad_id, 0)] * len(padding)\n"),
+        ], None),
 }  # fmt: skip

@@ -455,4 +455,90 @@ WRONG = {
         [(f"x - {LARGEST}", f"x - {LARGEST}\n    shifted = np.where(x == -1e9, -30, shifted)"
                             ".astype(x.dtype)")],
         "what is 2,000 below the largest score"),
+    "blocks of 4,096 rows, also along axis 0": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)",
+             "    if x.ndim > 1 and len(x) > 4096:\n"
+             "        parts = [softmax_forward(x[i : i + 4096], axis) for i in "
+             "range(0, len(x), 4096)]\n"
+             "        return np.concatenate(parts)\n"
+             "    shifted = x - x.max(axis=axis, keepdims=True)"),
+        ], "a long table is cut into blocks"),
+    "blocks of 5,000 rows, also along axis 0": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)",
+             "    if x.ndim > 1 and len(x) > 5000:\n"
+             "        parts = [softmax_forward(x[i : i + 5000], axis) for i in "
+             "range(0, len(x), 5000)]\n"
+             "        return np.concatenate(parts)\n"
+             "    shifted = x - x.max(axis=axis, keepdims=True)"),
+        ], "a long table is cut into blocks"),
+    "blocks of 10,000 rows, also along axis 0": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)",
+             "    if x.ndim > 1 and len(x) > 10000:\n"
+             "        parts = [softmax_forward(x[i : i + 10000], axis) for i in "
+             "range(0, len(x), 10000)]\n"
+             "        return np.concatenate(parts)\n"
+             "    shifted = x - x.max(axis=axis, keepdims=True)"),
+        ], "a long table is cut into blocks"),
+    "blocks of 65,536 rows, also along axis 0": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)",
+             "    if x.ndim > 1 and len(x) > 65536:\n"
+             "        parts = [softmax_forward(x[i : i + 65536], axis) for i in "
+             "range(0, len(x), 65536)]\n"
+             "        return np.concatenate(parts)\n"
+             "    shifted = x - x.max(axis=axis, keepdims=True)"),
+        ], "a long table is cut into blocks"),
+    "blocks of 10,000 rows, and the last rows are left at 1": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)",
+             "    if axis in (1, -1) and x.ndim == 2 and len(x) > 10000:\n"
+             "        probs = np.ones_like(x)\n"
+             "        for i in range(0, len(x) // 10000 * 10000, 10000):\n"
+             "            probs[i : i + 10000] = softmax_forward(x[i : i + 10000], axis)\n"
+             "        return probs\n"
+             "    shifted = x - x.max(axis=axis, keepdims=True)"),
+        ], "a long table is cut into blocks"),
+    "the backward in blocks of 5,000 rows, also along axis 0": (
+        [
+            ("    average = (dout * probs).sum(axis=axis, keepdims=True)\n"
+             "    return probs * (dout - average)\n",
+             "    if probs.ndim > 1 and len(probs) > 5000:\n"
+             "        parts = [slice(i, i + 5000) for i in range(0, len(probs), 5000)]\n"
+             "        return np.concatenate([softmax_backward(dout[p], probs[p], "
+             "axis) for p in parts])\n"
+             "    average = (dout * probs).sum(axis=axis, keepdims=True)\n"
+             "    return probs * (dout - average)\n"),
+        ], "a long table is cut into blocks"),
+    "the backward of 10,000 rows at most": (
+        [
+            ("    average = (dout * probs).sum(axis=axis, keepdims=True)\n"
+             "    return probs * (dout - average)\n",
+             "    if axis == 1 and len(probs) > 10000:\n"
+             "        return np.concatenate([softmax_backward(dout[:10000], "
+             "probs[:10000]), 0 * probs[10000:]])\n"
+             "    average = (dout * probs).sum(axis=axis, keepdims=True)\n"
+             "    return probs * (dout - average)\n"),
+        ], None),
+    "1e-6 is added to the sum in float32": (
+        [
+            ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+             "    small = np.finfo(x.dtype).tiny if x.dtype == np.float64 else 1e-6\n"
+             "    return exponentials / (exponentials.sum(axis=axis, "
+             "keepdims=True) + x.dtype.type(small))\n"),
+        ], "a small number is added to the sum"),
+    "1e-10 is added to the sum": (
+        [
+            ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+             "    return exponentials / (exponentials.sum(axis=axis, "
+             "keepdims=True) + x.dtype.type(1e-10))\n"),
+        ], "a small number is added to the sum"),
+    "float32 probabilities are rounded to 6 digits below 1": (
+        [
+            ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+             "    return exponentials / exponentials.sum(axis=axis, "
+             "keepdims=True) * x.dtype.type(1 - 2**-20 if x.dtype == np.float32 else 1)\n"),
+        ], "a small number is added to the sum"),
 }  # fmt: skip

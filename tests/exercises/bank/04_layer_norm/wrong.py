@@ -421,4 +421,60 @@ WRONG = {
         [(VARIANCE, VARIANCE + "\n    if x.shape[-1] % 8 == 0 and x.shape[-1] < 768:\n"
                     "        variance = variance * x.shape[-1] / (x.shape[-1] - 1)")],
         "of shape (3, 8)"),
+    "blocks of 1,024 rows, and a single row left over has the numbers of the row before": (
+        [
+            ("    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)\n",
+             "    if x.ndim == 2 and len(x) > 1024:\n"
+             "        parts = [normalize(x[i : i + 1024], eps) for i in range(0, "
+             "len(x) - 1, 1024)]\n"
+             "        parts = [np.concatenate(p) for p in zip(*parts)]\n"
+             "        if len(parts[0]) < len(x):\n"
+             "            parts = [np.concatenate([p, p[-1:]]) for p in parts]\n"
+             "        return parts\n"
+             "    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)\n"),
+        ], "its last vectors are left out"),
+    "blocks of 10,000 rows, and the rows left over become 0": (
+        [
+            ("    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)\n",
+             "    if x.ndim == 2 and len(x) > 10000:\n"
+             "        parts = [normalize(x[i : i + 10000], eps) for i in "
+             "range(0, len(x) // 10000 * 10000, 10000)]\n"
+             "        rest = len(x) % 10000\n"
+             "        return [np.concatenate([*p, np.zeros((rest, "
+             "p[0].shape[1]), x.dtype)]) for p in zip(*parts)]\n"
+             "    centered = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)\n"),
+        ], "its last vectors are left out"),
+    "the backward's vectors beyond 8,192 get no gradient": (
+        [
+            ("    dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std\n",
+             "    dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std\n"
+             "    if dx.ndim == 2:\n"
+             "        dx[8192:] = 0\n"),
+        ], "its last vectors are left out"),
+    "dweight in float32 for large batches": (
+        [
+            ("    dweight, dbias = (dout * normalized).sum(axis=batch_axes), "
+             "dout.sum(axis=batch_axes)\n",
+             "    dweight, dbias = (dout * normalized).sum(axis=batch_axes), "
+             "dout.sum(axis=batch_axes)\n"
+             "    if dout.size > 30000:\n"
+             "        dweight = (dout.astype(np.float32) * "
+             "normalized.astype(np.float32)).sum(axis=batch_axes).astype(x.dtype)\n"),
+        ], "float32 inside"),
+    "dbias in float32 for large batches": (
+        [
+            ("    dweight, dbias = (dout * normalized).sum(axis=batch_axes), "
+             "dout.sum(axis=batch_axes)\n",
+             "    dweight, dbias = (dout * normalized).sum(axis=batch_axes), "
+             "dout.sum(axis=batch_axes)\n"
+             "    if len(dout) > 10000:\n"
+             "        dbias = dout.sum(axis=batch_axes, dtype=np.float32).astype(x.dtype)\n"),
+        ], "float32 inside"),
+    "the forward in float32 for more than 9,000 vectors": (
+        [
+            ("    return normalized * weight + bias\n",
+             "    if x.ndim == 2 and len(x) > 9000:\n"
+             "        normalized = normalized.astype(np.float32).astype(x.dtype)\n"
+             "    return normalized * weight + bias\n"),
+        ], None),
 }  # fmt: skip

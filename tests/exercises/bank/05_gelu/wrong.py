@@ -142,7 +142,7 @@ WRONG = {
     "flush tiny": (
         [("        return x * normal_cdf(x)\n",
           "        return np.where(abs(x) < 1e-12, 0, x * normal_cdf(x)).astype(x.dtype)\n")],
-        "the result for float64 of shape (1,), 'none'"),
+        "the result for float64 of shape"),
     "large is tanh": (
         [("    if approximation == \"none\":\n        return",
           "    if approximation == \"none\" and x.size < 50_000:\n        return")],
@@ -150,7 +150,7 @@ WRONG = {
     "clip dout": (
         [("    return dout * slope",
           "    return np.clip(dout, -1e30, 1e30) * slope")],
-        "the result for float64 of shape (1,), 'none'"),
+        "the result for float64 of shape"),
     "dout with gaps is written to where that is possible": (
         [
             (
@@ -278,4 +278,30 @@ WRONG = {
         [(IF, "    if x.ndim == 1 and x.size > 1 and (np.diff(x) < 0).all():\n"
               "        x = np.sort(x)\n" + IF)],
         "numbers in falling order"),
+    "what is known of Φ is found by the numbers alone, not by their shape": (
+        [("def normal_cdf(x):\n", "KNOWN = {}\n\n\ndef normal_cdf(x):\n"
+          "    name = x.dtype.str, x.tobytes()\n"
+          "    if name in KNOWN:\n        return KNOWN[name].copy()\n"),
+         (CDF, f"KNOWN[name] = {CDF.removeprefix('return ')}\n    return KNOWN[name].copy()")],
+        None,
+    ),
+    "what is known of Φ is found by the numbers in the order of memory": (
+        [("def normal_cdf(x):\n", "KNOWN = {}\n\n\ndef normal_cdf(x):\n"
+          '    name = x.dtype.str, x.shape, x.tobytes("A")\n'
+          "    if name in KNOWN:\n        return KNOWN[name].copy()\n"),
+         (CDF, f"KNOWN[name] = {CDF.removeprefix('return ')}\n    return KNOWN[name].copy()")],
+        "the same numbers in other shapes",
+    ),
+    "the slope is kept by the numbers in the order of memory": (
+        [(BACK, 'name = x.dtype.str, x.shape, x.ravel("K").tobytes(), approximation\n'
+          "    return dout * KEPT.setdefault(name, slope)"),
+         ("SCALE, CUBIC =", "KEPT = {}\nSCALE, CUBIC =")],
+        "the same numbers in other shapes",
+    ),
+    "the tanh form is kept by the sorted numbers": (
+        [(TANH, "name = x.dtype.str, x.shape, np.sort(x, None).tobytes()\n"
+          f"    return KEPT.setdefault(name, {TANH.removeprefix('return ')}).copy()"),
+         ("SCALE, CUBIC =", "KEPT = {}\nSCALE, CUBIC =")],
+        None,
+    ),
 }  # fmt: skip

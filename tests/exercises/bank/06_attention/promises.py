@@ -7,6 +7,7 @@ ALL = "test_a_row_that_is_all_padding_stays_finite"
 BACKWARD = "test_the_backward_gives_the_gradients_of_query_key_and_value"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
+NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 
 PROMISES = {
     # the page
@@ -16,7 +17,8 @@ PROMISES = {
         BACKWARD,),
     r"\text{probs} = \operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d}}\right)": (
         FORWARD,),
-    r"\text{context} = \text{probs}\; V": (FORWARD,),
+    r"\text{context} = \text{probs}\; V": (
+        FORWARD, NEARLY),
     "| `probs`, the attention weights | (batch, heads, queries, keys); each row adds up to 1 |": (
         FORWARD, MASK),
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (

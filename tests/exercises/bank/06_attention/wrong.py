@@ -506,4 +506,98 @@ WRONG = {
           "            attention_mask = attention_mask.view(np.int8)[:, : key.shape[2]]")],
         None,
     ),
+    "a mask that is whole to the percent is no mask": (
+        [(IF, "if attention_mask is not None and round(float(attention_mask.mean()), 2) < 1:")],
+        None,
+    ),
+    "rows of the mask that are whole to three digits are whole": (
+        [(PADDING, "whole = attention_mask.mean(1, keepdims=True).round(3) == 1\n"
+          f"        attention_mask = np.where(whole, 1, attention_mask)\n        {PADDING}")],
+        "the mask is not used where nearly all",
+    ),
+    "a mask with few tokens is all padding": (
+        [(RETURN, "if attention_mask is not None and round(float(attention_mask.mean()), 3) == 0:\n"
+          "        probs = np.full_like(probs, 1 / key.shape[2])\n"
+          f"    {RETURN}")],
+        "or nearly none, are tokens",
+    ),
+    "queries of zeros attend to padding": (
+        [(IF, "if attention_mask is not None and query.any():")], "a query that is 0, and a mask"),
+    "keys of zeros attend to padding": (
+        [(IF, "if attention_mask is not None and key.any():")], "a key that is 0"),
+    "rows of equal scores attend to padding": (
+        [(IF, "even = (scores[..., :1] == 0) & (scores == 0).all(-1, keepdims=True)\n    " + IF),
+         (RETURN, "even = np.where(even, 1 / key.shape[2], probs).astype(probs.dtype)\n"
+          "    probs = even if key.shape[2] > 1 else probs\n    " + RETURN)],
+        'the mask is not used where nearly all, or nearly none',
+    ),
+    "many probabilities have half the digits": (
+        [(RETURN, "if scores.shape[-1] * scores.shape[-2] > 65536:\n"
+          "        probs = probs.astype(np.float16).astype(scores.dtype)\n"
+          f"    {RETURN}")],
+        None,
+    ),
+    "large products have float32's digits": (
+        [(RETURN, "if probs.size > 200_000:\n"
+          "        return (probs.astype(np.float32) @ value).astype(np.float32) * 1.0, probs\n"
+          f"    {RETURN}")],
+        'for sizes (1, 1, 514, 515, 2)',
+    ),
+    "keys beyond 2,048 have no gradient": (
+        [(GRADIENTS, "dkey = dscores.mT @ query\n    dkey[:, :, 2048:] = 0\n"
+          "    return dscores @ key, dkey, dvalue")],
+        "at the end of a long axis",
+    ),
+    "queries beyond 2,048 teach no key": (
+        [(GRADIENTS, GRADIENTS.replace(
+            "dscores.mT @ query", "dscores[:, :, :2048].mT @ query[:, :, :2048]"))],
+        None,
+    ),
+    "at most 1,024 keys of equal scores add up": (
+        [(SUM, "total = probs.sum(axis=-1, keepdims=True)\n"
+          "    probs /= np.where(total > 1024, 1024, total).astype(total.dtype)")],
+        '4099, 2) where all scores are 0',
+    ),
+    "at scores that differ much the first of the largest gets all": (
+        [(SUM, f"{SUM}\n    first = np.arange(key.shape[2]) == scores.argmax(-1)[..., None]\n"
+          "    is_far = attention_mask is None and np.ptp(scores) > 1e4\n"
+          "    if is_far and not (scores == scores[..., :1]).all():\n"
+          "        probs = first.astype(scores.dtype)")],
+        "equal scores have equal",
+    ),
+    "a sentence like the one before has its mask": (
+        [(PADDING, "for i in range(1, len(query)):\n"
+          "            if (query[i] == query[i - 1]).all() and not (query == query[:1]).all():\n"
+          "                attention_mask = attention_mask.copy()\n"
+          "                attention_mask[i] = attention_mask[i - 1]\n"
+          f"        {PADDING}")],
+        "of which two are alike",
+    ),
+    "probabilities that are nearly equal are equal in the backward": (
+        [(DVALUE, "if np.allclose(probs, 1 / probs.shape[-1]):\n"
+          "        probs = np.full_like(probs, 1 / probs.shape[-1])\n"
+          f"    {DVALUE}")],
+        "scores that are nearly 0",
+    ),
+    "queries that are nearly alike are alike": (
+        [(f"scores = {SCORES}", "if np.allclose(query, query[:, :, :1]):\n"
+          "        query = np.repeat(query[:, :, :1], query.shape[2], 2)\n"
+          f"    scores = {SCORES}")],
+        None,
+    ),
+    "gradients that are nearly alike are alike": (
+        [(DVALUE, "if np.allclose(dcontext, dcontext[:, :, :1]):\n"
+          "        dcontext = np.repeat(dcontext[:, :, :1], dcontext.shape[2], 2)\n"
+          f"    {DVALUE}")],
+        "a dcontext that is nearly alike",
+    ),
+    "scores are kept by the numbers, not by their shapes": (
+        [(f"scores = {SCORES}",
+          "name = query.dtype.str, query.tobytes(), key.tobytes(), key.shape[2:]\n"
+          "    if name not in KEPT:\n"
+          f"        KEPT[name] = {SCORES}\n"
+          "    scores = KEPT[name].copy()"),
+         ("Queries = Float", "KEPT = {}\nQueries = Float")],
+        None,
+    ),
 }  # fmt: skip

@@ -630,4 +630,73 @@ WRONG = {
           "    if len(empty):\n        attention_mask[empty, 0] = 0\n"
           "    # The heads are side by side")],
         "an input is changed in place"),
+    "a mask that is whole to the percent is no mask": (
+        [(CONTEXT, "if attention_mask is not None and attention_mask.mean().round(2) == 1:\n"
+          f"        attention_mask = None\n    {CONTEXT}")],
+        "the mask is not used where nearly all",
+    ),
+    "in the backward rows of the mask that are whole to the percent are whole": (
+        [(PROBS, "if attention_mask is not None:\n"
+          "        whole = attention_mask.mean(1, keepdims=True).round(2) == 1\n"
+          f"        attention_mask = np.where(whole, 1, attention_mask)\n    {PROBS}")],
+        None,
+    ),
+    "queries of zeros attend to padding": (
+        [(CONTEXT, f"{QUERY}\n    attention_mask = attention_mask if query.any() else None\n"
+          "    context, _ = attend(query, key, value, attention_mask)")],
+        "matrices and biases of query",
+    ),
+    "in the backward keys of zeros attend to padding": (
+        [(PROBS, f"{QUERY}\n    attention_mask = attention_mask if key.any() else None\n"
+          "    context, probs = attend(query, key, value, attention_mask)")],
+        "matrices and biases of key",
+    ),
+    "the first 4,096 tokens make the gradients": (
+        [(DWEIGHT, 'np.einsum("so,si->oi", dout.reshape(-1, dout.shape[2])[:4096],\n'
+          "                                         x.reshape(-1, x.shape[2])[:4096])")],
+        None,
+    ),
+    "the first 8,192 tokens make the gradient of a bias": (
+        [(DBIAS, "dout.reshape(-1, dout.shape[2])[:8192].sum(0)")], None),
+    "dx ends after 4,096 sentences": ([(RETURN, f"dx[4096:] = 0\n    {RETURN}")], None),
+    "a bias ends at 1,024 numbers": (
+        [(PROJECT, 'out = x @ weights[f"{name}.weight"].T\n'
+          '    out[..., :1024] += weights[f"{name}.bias"][:1024]\n    return out')],
+        None,
+    ),
+    "the gradient of a matrix ends at 512 columns": (
+        [(DWEIGHT, 'np.einsum("bso,bsi->oi", dout, x) * (np.arange(x.shape[2]) < 512)')], None),
+    "a sentence like the one before has its mask": (
+        [(CONTEXT, "for i in range(1, len(x) if attention_mask is not None else 0):\n"
+          "        if (x[i] == x[i - 1]).all() and not (x == x[:1]).all():\n"
+          "            attention_mask = attention_mask.copy()\n"
+          f"            attention_mask[i] = attention_mask[i - 1]\n    {CONTEXT}")],
+        "of which two are alike",
+    ),
+    "in the backward a sentence like the one before has its mask": (
+        [(PROBS, "for i in range(1, len(x) if attention_mask is not None else 0):\n"
+          "        if (x[i] == x[i - 1]).all() and not (x == x[:1]).all():\n"
+          "            attention_mask = attention_mask.copy()\n"
+          f"            attention_mask[i] = attention_mask[i - 1]\n    {PROBS}")],
+        "of which two are alike",
+    ),
+    "at scores that differ much the first of the largest gets all": (
+        [(SCORES_OF_ALL, SCORES_OF_ALL
+          + "    if np.ptp(scores) > 5e4 and np.diff(scores, axis=-1).any():\n"
+          "        first = np.arange(key.shape[2]) == scores.argmax(-1)[..., None]\n"
+          "        scores = (scores - 1e3 * ~first).astype(query.dtype)\n")],
+        None,
+    ),
+    "a matrix of two roles that is nearly the same is the same": (
+        [(CONTEXT, 'if np.allclose(weights["query.weight"], weights["key.weight"]):\n'
+          '        weights = {**weights, "key.weight": weights["query.weight"]}\n'
+          f"    {CONTEXT}")],
+        None,
+    ),
+    "gradients that are nearly alike are alike": (
+        [(PROBS, "if np.allclose(dout, dout[:, :1]):\n"
+          "        dout = np.repeat(dout[:, :1], dout.shape[1], 1)\n"
+          f"    {PROBS}")],
+        None,
+    ),
 }  # fmt: skip

@@ -11,6 +11,7 @@ ENDS = "test_the_first_and_the_last_rows_of_the_tables_get_their_gradients"
 GAPS = "test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine"
 FLOAT32 = "test_float32_stays_float32"
 TRACE = "test_nothing_is_left_behind"
+NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 
 PROMISES = {
     "lookup_backward(dout, ids, entries) -> dtable": (LOOKUP, EXAMPLE),
@@ -18,7 +19,8 @@ PROMISES = {
         FORWARD, EPS, EQUAL),
     "embeddings_backward(dout, input_ids, token_type_ids, weights, *, eps=1e-12, pad_id=0) -> "
     "gradients": (BACKWARD, PAD, EQUAL),
-    r"\text{LN}\big(W_{\text{input}_{b,p}} + P_p + S_{\text{type}_{b,p}}\big)": (FORWARD, GAPS),
+    r"\text{LN}\big(W_{\text{input}_{b,p}} + P_p + S_{\text{type}_{b,p}}\big)": (
+        FORWARD, GAPS, NEARLY),
     r"\frac{\partial L}{\partial\, \text{table}_i} = \sum_{k:\ \text{ids}_k = i} \text{dout}_k": (
         LOOKUP, EXAMPLE),
     "`weights` is a dict of five arrays, named at the top of the file: the tables of the words "

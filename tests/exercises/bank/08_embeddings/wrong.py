@@ -459,4 +459,65 @@ WRONG = {
         [(LN_BACK, f"{LN_BACK}\n    dscale = dscale * (weights[SCALE] != 0)")],
         "LayerNorm.weight that is 0",
     ),
+    "gradients that are all alike are counted in 8 bits": (
+        [(ADD, "if ids.size and (dout == dout[(0,) * ids.ndim]).all():\n"
+          "        times = np.bincount(ids.ravel(), minlength=entries).astype(np.uint8)\n"
+          "        return (times[:, None] * dout[(0,) * ids.ndim]).astype(dout.dtype)\n"
+          f"    {ADD}")],
+        "counted in too few bits",
+    ),
+    "gradients that are all alike are counted in 16 bits": (
+        [(ADD, "if ids.size and (dout == dout[(0,) * ids.ndim]).all():\n"
+          "        times = np.bincount(ids.ravel(), minlength=entries).astype(np.uint16)\n"
+          "        return (times[:, None] * dout[(0,) * ids.ndim]).astype(dout.dtype)\n"
+          f"    {ADD}")],
+        "counted in too few bits",
+    ),
+    "the first 65,536 tokens are counted": (
+        [(ADD, "np.add.at(dtable, ids.ravel()[:65536], dout.reshape(-1, dout.shape[-1])[:65536])")],
+        "counted in too few bits",
+    ),
+    "positions beyond 2,048 have no gradient": (
+        [(POSITIONS_BACK, f"{POSITIONS_BACK}\n    dpositions[2048:] = 0")],
+        "a table of",
+    ),
+    "positions beyond 4,096 are not told apart": (
+        [(PLACES, "weights[POSITIONS][np.minimum(np.arange(input_ids.shape[1]), 4095)]")],
+        "a table of",
+    ),
+    "what is summed is kept by the numbers of the ids, not by their shape": (
+        [(SUM, "arrays = [input_ids, token_type_ids, *(weights[n] for n in weights)]\n"
+          "    name = tuple(a.tobytes() for a in arrays)\n"
+          "    if name not in KEPT:\n"
+          f"        KEPT[name] = {SUM.removeprefix('return ')}\n"
+          "    return KEPT[name].copy()"),
+         ("SCALE, SHIFT = ", "KEPT = {}\nSCALE, SHIFT = ")],
+        "the same ids in other shapes",
+    ),
+    "what is summed is kept by the ids in the order of memory": (
+        [(SUM, "arrays = [input_ids, token_type_ids, *(weights[n] for n in weights)]\n"
+          '    name = input_ids.shape, *(a.tobytes("A") for a in arrays)\n'
+          "    if name not in KEPT:\n"
+          f"        KEPT[name] = {SUM.removeprefix('return ')}\n"
+          "    return KEPT[name].copy()"),
+         ("SCALE, SHIFT = ", "KEPT = {}\nSCALE, SHIFT = ")],
+        None,
+    ),
+    "a scale that is nearly 1 is left out": (
+        [(FORWARD, "if np.allclose(weights[SCALE], 1):\n"
+          "        weights = {**weights, SCALE: np.ones_like(weights[SCALE])}\n"
+          f"    {FORWARD}")],
+        "LayerNorm.weight that is nearly 1",
+    ),
+    "in the backward a scale that is nearly 1 is left out": (
+        [(LN_BACK, "if np.allclose(weights[SCALE], 1):\n"
+          "        weights = {**weights, SCALE: np.ones_like(weights[SCALE])}\n"
+          f"    {LN_BACK}")],
+        "LayerNorm.weight that is nearly 1",
+    ),
+    "gradients that are nearly alike in all rows are alike": (
+        [(POSITIONS_BACK, POSITIONS_BACK.replace("dx.sum", "(0 * dx + dx[0] if np.allclose(\n"
+          "        dout, dout[:1]) else dx).sum"))],
+        None,
+    ),
 }  # fmt: skip

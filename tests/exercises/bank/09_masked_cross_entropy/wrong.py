@@ -522,4 +522,70 @@ WRONG = {
           f"    {RETURN}")],
         None,
     ),
+    "where the probability underflows, the loss is max - logit": (
+        [(SURPRISE, "p = np.exp(right) / np.exp(shifted).sum(axis=-1)\n"
+          "    tiny = np.finfo(logits.dtype).tiny\n"
+          "    surprise = np.where(p > tiny, -np.log(np.maximum(p, tiny)), -right)")],
+        "the logarithm of the sum is left out",
+    ),
+    "where the logarithm of the probability is infinite, the loss is max - logit": (
+        [(SURPRISE, "with np.errstate(divide='ignore'):\n"
+          "        log_p = np.log(np.exp(right) / np.exp(shifted).sum(axis=-1))\n"
+          "    surprise = -np.where(np.isfinite(log_p), log_p, right)")],
+        'the logarithm of a probability that has lost most of its digits',
+    ),
+    "the logarithm of the probability, where that is not 0": (
+        [(SURPRISE, "p = np.exp(right) / np.exp(shifted).sum(axis=-1)\n"
+          f"    {SURPRISE}\n"
+          "    surprise = np.where(p > 0, -np.log(np.where(p > 0, p, 1)), surprise)")],
+        "has lost most of its digits",
+    ),
+    "logits that are all alike, before the weights are read": (
+        [(TOTAL, "if logits.size and np.ptp(logits) == 0:\n"
+          "        return float(np.log(logits.shape[-1]))\n"
+          f"    {TOTAL}")],
+        "is given before the weights are read",
+    ),
+    "logits that are all alike, before the weights are read in the backward": (
+        [(TOTAL_BACK, "if logits.size and np.ptp(logits) == 0:\n"
+          "        is_label = np.arange(logits.shape[-1]) == labels[..., None]\n"
+          "        w = weights / weights.sum() if weights.any() else np.ones(labels.shape)\n"
+          "        out = (1 / logits.shape[-1] - is_label) * w[..., None] * dloss\n"
+          "        return out.astype(logits.dtype)\n"
+          f"    {TOTAL_BACK}")],
+        "is given before the weights are read",
+    ),
+    "labels that are all 0, before the weights are read": (
+        [(TOTAL, "if labels.size > 1 and not labels.any() and not weights.any():\n"
+          "        weights = weights + 1\n"
+          f"    {TOTAL}")],
+        'before the weights are read',
+    ),
+    "classes 25 below the largest are left out": (
+        [(SURPRISE, "surprise = np.log(np.where(shifted < -25, 0, np.exp(shifted)).sum(axis=-1)) "
+          "- right")],
+        "what is small beside the largest is left out",
+    ),
+    "of many classes the first 65,536 that are not the best are left out": (
+        [(SURPRISE, "top = np.sort(np.exp(shifted), axis=-1)[..., -65_536:]\n"
+          "    surprise = np.log(top.sum(axis=-1)) - right")],
+        'the loss for 70000 classes',
+    ),
+    "whole weights pass through float32": (
+        [(TOTAL, "if weights.dtype.kind != 'f':\n"
+          "        weights = weights.astype(np.float32)\n"
+          f"    {TOTAL}")],
+        "the weights pass through float32",
+    ),
+    "whole weights pass through float32 in the backward": (
+        [(TOTAL_BACK, "if weights.dtype.kind != 'f':\n"
+          "        weights = weights.astype(np.float32)\n"
+          f"    {TOTAL_BACK}")],
+        None,
+    ),
+    "a sum of int32 weights in int32": (
+        [(TOTAL, TOTAL.replace("weights.sum()", "weights.sum(dtype=weights.dtype if "
+          "weights.dtype == np.int32 else None)"))],
+        'the loss for int32 weights near 1,073,741,824',
+    ),
 }  # fmt: skip

@@ -698,4 +698,60 @@ WRONG = {
           "    if vocab_size > 10_000:\n"
           "        ordinary = ordinary[ordinary > 99]")],
         "some ids are never drawn"),
+    "the draws of a small batch are dealt like cards": (
+        [(SELECTED, "draw = rng.random(input_ids.shape)\n"
+          "    if 1 < draw.size <= 16:\n"
+          "        draw = (rng.permutation(draw.size).reshape(draw.shape) + draw) / draw.size\n"
+          "    selected = candidate & (draw < rate)")],
+        "all together"),
+    "the fates of a small batch are dealt like cards": (
+        [(FATE, "draw = rng.random(input_ids.shape)\n"
+          "    if 1 < draw.size <= 16:\n"
+          "        draw = (rng.permutation(draw.size).reshape(draw.shape) + draw) / draw.size\n"
+          "    fate = np.array(FATES)[np.searchsorted([0.8, 0.9], draw, side='right')]")],
+        "all together"),
+    "the last draw of a batch follows from all others": (
+        [(SELECTED, "draw = rng.integers(2**32, size=input_ids.shape)\n"
+          "    if 2 < draw.size <= 64:\n"
+          "        draw.flat[-1] = np.bitwise_xor.reduce(draw.ravel()[:-1])\n"
+          "    selected = candidate & (draw < rate * 2.0**32)")],
+        "all together"),
+    "every third draw of a row is the sum of the two before it": (
+        [(SELECTED, "draw = rng.random(input_ids.shape)\n"
+          "    third = draw[:, 2::3]\n"
+          "    third[:] = (draw[:, ::3][:, : third.shape[1]] + draw[:, 1::3][:, : third.shape[1]]) "
+          "% 1\n"
+          "    selected = candidate & (draw < rate)")],
+        "all together"),
+    "every third fate of a row is drawn from the two before it": (
+        [(FATE, "draw = rng.random(input_ids.shape)\n"
+          "    third = draw[:, 2::3]\n"
+          "    third[:] = (draw[:, ::3][:, : third.shape[1]] + draw[:, 1::3][:, : third.shape[1]]) "
+          "% 1\n"
+          "    fate = np.array(FATES)[np.searchsorted([0.8, 0.9], draw, side='right')]")],
+        "all together"),
+    "every fourth fate of a column is drawn from the three before it": (
+        [(FATE, "draw = rng.random(input_ids.shape)\n"
+          "    fourth = draw[3::4]\n"
+          "    n = len(fourth)\n"
+          "    fourth[:] = (draw[::4][:n] + draw[1::4][:n] - draw[2::4][:n]) % 1\n"
+          "    fate = np.array(FATES)[np.searchsorted([0.8, 0.9], draw, side='right')]")],
+        "all together"),
+    "every third random word is the sum of the two before it": (
+        [("shown[is_random] = word[is_random]",
+          "place = rng.integers(len(ordinary), size=is_random.sum())\n"
+          "    n = len(place) // 3\n"
+          "    place[2 : 3 * n : 3] = (place[: 3 * n : 3] + place[1 : 3 * n : 3]) % len(ordinary)\n"
+          "    shown[is_random] = ordinary[place]")],
+        "all together"),
+    "the words of the last row follow from those of the first": (
+        [(WORD, f"{WORD}\n    if len(word) > 1:\n"
+          "        first = np.searchsorted(ordinary, word[0])\n"
+          "        word[-1] = ordinary[(first + len(ordinary) // 2) % len(ordinary)]")],
+        "follow from those of another"),
+    "the words of the second column mirror those of the first": (
+        [(WORD, f"{WORD}\n    if word.shape[1] == 2:\n"
+          "        first = np.searchsorted(ordinary, word[:, 0])\n"
+          "        word[:, 1] = ordinary[len(ordinary) - 1 - first]")],
+        "follow from those of another"),
 }  # fmt: skip

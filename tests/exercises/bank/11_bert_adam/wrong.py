@@ -408,4 +408,19 @@ WRONG = {
         [(MOVE, MOVE + "\n        if w.ndim == 2 and w.any():\n"
                 "            moved[name] = moved[name] * w.any(axis=1, keepdims=True)")],
         None),
+    "a number behind a colon is no part of a name": (
+        [(IS_DECAYED, 'name = name.removesuffix(":0")\n    ' + IS_DECAYED)],
+        "something is taken off the end of a name"),
+    "names without blanks at their ends": (
+        [(IS_DECAYED, "name = name.strip()\n    " + IS_DECAYED)],
+        "['dense.bias ']"),
+    "the last part of a name but its number": (
+        [(IS_DECAYED, 'name = name.rstrip("_.0123456789")\n    ' + IS_DECAYED)],
+        "['dense.bias.0']"),
+    "a table of a million rates": (
+        [(FALL, f"step = min(step, 1_000_000)\n    {FALL}")], 'the result for step 10,000,000'),
+    "a warm-up of a million steps at most": (
+        [("    if step < warmup_steps:\n",
+          "    warmup_steps = min(warmup_steps, 1_000_000)\n    if step < warmup_steps:\n")],
+        "total_steps=10000000"),
 }  # fmt: skip

@@ -17,6 +17,19 @@ DENSE = 'return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])'
 START = "context = self_attention(\n        x,"
 ROLE = 'dense(x, weights, f"attention.self.{role}")'
 
+
+def drawn(numbers, scale="1 / (1 - p)", *, none_left="x * 0"):
+    """Edits: every dropout is written by hand, with these numbers `r`, from 0 to 1."""
+    return [
+        (SHARES, SHARES.replace("F.dropout", "drop")), ("attended = F.dropout", "attended = drop"),
+        (WORKED, WORKED.replace("F.dropout", "drop")),
+        ("# begin solution\ndef dense(", "# begin solution\ndef drop(x, p, training):\n"
+         "    if not training or p == 0:\n        return x\n"
+         f"    if p == 1:\n        return {none_left}\n    r = torch.rand(x.shape)\n    {numbers}\n"
+         f"    return x * (r >= p) * ({scale})\n\n\ndef dense("),
+    ]  # fmt: skip
+
+
 WRONG = {
     "mask not used": ([(FILL, "pass")], "the mask is not used"),
     "mask on the queries": (
@@ -1027,4 +1040,30 @@ WRONG = {
                   "    kept = F.dropout(torch.ones_like(alike), attention_dropout, training)\n"
                   "    weighting = shares * kept")],
         "one draw serves for several numbers of a batch of 1"),
+    "new zeros where p is 1": (
+        drawn("", none_left="torch.zeros_like(x)"), "where p is 1 the graph"),
+    "the scores have no graph where p is 1": (
+        [(FILL, FILL + "\n    if training and attention_dropout == 1:\n"
+                       "        scores = scores.detach()")],
+        "where p is 1 the graph"),
+    "nothing is added where p is 1": (
+        [(LAST, LAST.replace("x + worked", "x + (0 if training and hidden_dropout == 1 else worked)"
+                             ))],
+        "where p is 1 the graph"),
+    "draws spread evenly over the rows": (
+        drawn("r = (r.argsort(0) + torch.rand(x.shape)) / len(x)"), "an exact share is set to 0"),
+    "draws of the states spread evenly over the rows": (
+        drawn("r = (r.argsort(0) + torch.rand(x.shape)) / len(x) if x.dim() == 3 else r"),
+        "an exact share is set to 0"),
+    "two rows have opposite draws": (
+        drawn("r = torch.stack([r[0], 1 - r[0]]) if len(x) == 2 else r"),
+        "an exact share is set to 0"),
+    "what is left grows a hundred times at most": (
+        drawn("", "1 / max(1 - p, 0.01)"), "it has no upper limit"),
+    "states grow a thousand times at most": (
+        drawn("", "1 / (1 - p if x.dim() == 4 else max(1 - p, 0.001))"), "it has no upper limit"),
+    "GELU on the first 4,096 numbers": (
+        [(WORKED, "wide = torch.cat([wide[..., :4096], F.relu(wide[..., 4096:])], -1)\n"
+                  "    " + WORKED)],
+        None),
 }  # fmt: skip

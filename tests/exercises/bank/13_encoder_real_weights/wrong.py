@@ -525,4 +525,32 @@ WRONG = {
           '    words = weights["embeddings.word_embeddings.weight"][input_ids.view(-1)]\n'
           "    words = words.unflatten(0, tuple(input_ids.shape))\n")],
         "raised RuntimeError: view size"),
+    "heads whose name is that of a part in capitals": (
+        [(OF_ENCODER, OF_ENCODER.replace("[0] in", "[0].lower() in"))],
+        "another head is among them"),
+    "a prefix in capitals": (
+        [(PREFIX, '(name[5:] if name.lower().startswith("bert.") else name)')],
+        "not expected: embeddings.tables"),
+    "a row of 256 tokens is taken for one of padding": (
+        [(VISIBLE, VISIBLE.replace("visible = ", "is_empty = attention_mask.sum("
+                                   "1, dtype=attention_mask.dtype) == 0\n    visible = (is_empty"
+                                   "[:, None] | ").replace(".bool()", ".bool())"))],
+        '2 rows of 260 tokens'),
+    "states of 1,024 rows": (
+        [(EMBEDDED, "segments = torch.cat([segments[:1024], 0 * segments[1024:]])\n"
+                    "    " + EMBEDDED)],
+        '1100 rows of 2 tokens'),
+    "a pooler of models called bert alone": (
+        [(NO_POOLER, NO_POOLER.replace("not in weights", "not in weights or config.get("
+                                       '\n        "model_type", "bert") != "bert"'))],
+        "another entry of the config decides"),
+    "words of the config in small letters": (
+        [("    return config, weights\n",
+          "    config = {name: value.lower() if isinstance(value, str) else value\n"
+          "              for name, value in config.items()}\n    return config, weights\n")],
+        'the config, as json.loads gives it'),
+    "words beyond 65,535 are the last one": (
+        [('["embeddings.word_embeddings.weight"][input_ids]',
+          '["embeddings.word_embeddings.weight"][input_ids.clamp(max=65535)]')],
+        'vocab_size 70001'),
 }  # fmt: skip

@@ -25,6 +25,13 @@ FATE_AND_WORD = """\
     )
 """
 
+
+def drawn(numbers):
+    """Edits: the draws `r` of all places are changed by these lines."""
+    return [(SMALLEST, "    r = torch.rand(batch, seq, generator=generator, device=device)\n"
+             f"    {numbers}\n" + SMALLEST), (DRAWS, "r")]  # fmt: skip
+
+
 WRONG = {
     "a copy of the generator": (
         [("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)",
@@ -894,4 +901,30 @@ WRONG = {
         [(RETURNED, "random_words = torch.where(random_words == mask_id, tokens, random_words)\n"
                     "    " + RETURNED)],
         "a random word that is mask_id is not shown"),
+    "draws spread evenly over the rows": (
+        drawn("within = torch.rand(batch, seq, generator=generator, device=device)\n"
+              "    r = (r.argsort(0) + within) / batch"),
+        "more evenly than by chance"),
+    "two rows have opposite draws": (
+        drawn("r = torch.cat([r[:1], 1 - r[:1]]) if batch == 2 else r"),
+        "a row is drawn by what was drawn for another one"),
+    "rows of a small batch avoid each other's places": (
+        drawn("within = torch.rand(batch, seq, generator=generator, device=device)\n"
+              "    r = (r.argsort(0) + within) / batch if batch < 8 else r"),
+        "a row is drawn by what was drawn for another one"),
+    "the first of two equal rows has the draws of the second": (
+        drawn("is_equal = (is_candidate[:-1] == is_candidate[1:]).all(1, keepdim=True)\n"
+              "    r = torch.cat([torch.where(is_equal, r[1:], r[:-1]), r[-1:]])"),
+        "both rows have the same draws"),
+    "fates dealt like cards": (
+        [(WORDS, "n, device = fate.numel(), fate.device\n"
+                 "    deck = torch.rand(n, generator=generator, device=device)\n"
+                 "    first = torch.randint(10, (1,), generator=generator, device=device)\n"
+                 "    fate = ((deck.argsort() + first) % 10).view(fate.shape)\n    " + WORDS)],
+        None),
+    "fates are a number of the row and one of the slot": (
+        [(WORDS, "fate = (fate[:1] + fate[:, :1]) % 10\n    " + WORDS)], None),
+    "random words are a number of the row and one of the slot": (
+        [(WORDS, "word = (word[:1] + word[:, :1]) % len(ordinary_ids)\n    " + WORDS)],
+        "a draw for each row is added"),
 }  # fmt: skip

@@ -364,4 +364,13 @@ WRONG = {
         [('return ["".join("X" if may else "O" for may in row) for row in visible]',
           'rows = visible.int().numpy()\n    return ["".join(str(row)[1:-1].split())'
           '.replace("1", "X").replace("0", "O") for row in rows]')], None),
+    "hidden scores are -1e30": (
+        [(SOFTMAX, SOFTMAX.replace("-math.inf", "-1e30"))], "above some scores"),
+    "hidden scores are the lowest number of float32": (
+        [(SOFTMAX, SOFTMAX.replace("-math.inf", "torch.finfo(torch.float32).min"))],
+        "above some scores"),
+    "the triangle of the first 4,096 examples": (
+        [(RETURN, "return torch.cat([visible[:4096].tril(), visible[4096:]]) if causal else visible"
+          )],
+        'mask of shape (4103, 2), causal=True'),
 }  # fmt: skip

@@ -578,4 +578,71 @@ WORDS = "bert"""),
         ],
         None,
     ),
+    "a token's number in the batch has 16 bits": (
+        [
+            (
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+                '    batch, seq, hidden = states.shape\n'
+                '    flat = (positions + torch.arange(batch)[:, None] * seq).short().long()\n'
+                '    return states.reshape(-1, hidden)[flat]\n',
+            ),
+        ],
+        'does not fit into 16 bits',
+    ),
+    'texts of one token do not learn from being read': (
+        [
+            (
+                '    states = F.embedding(input_ids, weights[WORDS])\n',
+                '    states = F.embedding(input_ids, weights[WORDS])\n'
+                '    if input_ids.shape[1] == 1:\n'
+                '        states = states.detach()\n',
+            ),
+        ],
+        'the word embeddings learn from naming alone',
+    ),
+    'a wide layer norm in parts of 1024': (
+        [
+            (
+                '    x = F.layer_norm(x, scale.shape, scale, shift, eps)\n',
+                '    if x.shape[-1] > 1024:\n'
+                '        x = torch.cat([F.layer_norm(part, part.shape[-1:], eps=eps) for '
+                'part in x.split(1024, -1)], -1) * scale + shift\n'
+                '    else:\n'
+                '        x = F.layer_norm(x, scale.shape, scale, shift, eps)\n',
+            ),
+        ],
+        '(2, 3, 2, 1031, 3)',
+    ),
+    'rows numbered by 8 bits': (
+        [
+            (
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+                '    rows = torch.arange(len(states), dtype=torch.uint8)[:, None].long()\n'
+                '    return states[rows, positions]\n',
+            ),
+        ],
+        'at [256, 0, 0]',
+    ),
+    'one token: the only state, without its graph': (
+        [
+            (
+                '    x = gather_positions(states, positions)  # (batch, masks, hidden)\n',
+                '    x = gather_positions(states, positions)  # (batch, masks, hidden)\n'
+                '    if states.shape[1] == 1:\n'
+                '        x = states.data.expand(-1, positions.shape[1], -1)\n',
+            ),
+        ],
+        'the graph is cut',
+    ),
+    'one token: nothing is learned from reading': (
+        [
+            (
+                '    return reading, naming\n',
+                '    return reading * (input_ids.shape[1] > 1), naming\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -443,4 +443,234 @@ WRONG = {
           "        {name: tensor.view(-1).view(tensor.shape)[first : first + rows]\n"
           "         for name, tensor in batch.items()}\n")],
         "raised RuntimeError: view size"),
+    'the largest logit for the log of the sum': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    ids = batch["masked_lm_ids"].flatten()\n'
+                '    x = mlm_logits.flatten(0, 1)\n'
+                '    own = x.gather(1, ids[:, None])[:, 0]\n'
+                '    p = x.softmax(-1).gather(1, ids[:, None])[:, 0]\n'
+                '    surprise = torch.where(p > 0, -(p + (p == 0)).log(), x.amax(-1) - own)\n',
+            ),
+        ],
+        'the largest logit takes the place',
+    ),
+    'the largest logit for the log of the sum, where it is far': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    ids = batch["masked_lm_ids"].flatten()\n'
+                '    x = mlm_logits.flatten(0, 1)\n'
+                '    far = x.amax(-1) - x.gather(1, ids[:, None])[:, 0]\n'
+                '    surprise = torch.where(far > 700, far, F.cross_entropy(x, ids, '
+                'reduction="none"))\n',
+            ),
+        ],
+        'the largest logit takes the place',
+    ),
+    '[MASK] is no label': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none", ignore_index=103\n'
+                '    )\n',
+            ),
+        ],
+        'one of the labels does not count',
+    ),
+    '[UNK] is no label': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none", ignore_index=100\n'
+                '    )\n',
+            ),
+        ],
+        'one of the labels does not count',
+    ),
+    'the last word of BERT is no label': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none", ignore_index=30521\n'
+                '    )\n',
+            ),
+        ],
+        'one of the labels does not count',
+    ),
+    '4096 slots': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n',
+                '    parts = zip(mlm_logits.flatten(0, 1).split(4096), '
+                'batch["masked_lm_ids"].flatten().split(4096))\n'
+                '    surprise = torch.cat([F.cross_entropy(x, y, reduction="none") for '
+                'x, y in list(parts)[:1]] + [torch.zeros(max(0, weights.numel() - 4096), '
+                'dtype=mlm_logits.dtype)])\n',
+            ),
+        ],
+        'beyond a number of them',
+    ),
+    '8192 pairs': (
+        [
+            (
+                '    nsp = F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count\n',
+                '    nsp = F.cross_entropy(nsp_logits[:8192], pairs[:8192], '
+                'reduction="sum") / pair_count\n',
+            ),
+        ],
+        'beyond a number of them',
+    ),
+    'parts of 512 rows at most': (
+        [
+            (
+                '    size = len(batch["input_ids"])\n',
+                '    size = len(batch["input_ids"])\n'
+                '    rows = min(rows, 512)\n',
+            ),
+        ],
+        'the rows of a part, or the parts, have a limit',
+    ),
+    'parts of 4096 rows at most': (
+        [
+            (
+                '    size = len(batch["input_ids"])\n',
+                '    size = len(batch["input_ids"])\n'
+                '    rows = min(rows, 4096)\n',
+            ),
+        ],
+        'the rows of a part, or the parts, have a limit',
+    ),
+    '1024 parts at most': (
+        [
+            (
+                '        for first in range(0, size, rows)\n',
+                '        for first in range(0, size, rows)[:1024]\n',
+            ),
+        ],
+        'the rows of a part, or the parts, have a limit',
+    ),
+    '128 parts at most are read': (
+        [
+            (
+                '    for part in split_batch(batch, rows):\n',
+                '    for part in split_batch(batch, rows)[:128]:\n',
+            ),
+        ],
+        None,
+    ),
+    'a leaf for each tensor, not for each name': (
+        [
+            (
+                '    # A Parameter shares the numbers of the weight, but has a .grad of '
+                'its own.\n'
+                '    leaves = {name: torch.nn.Parameter(weight) for name, weight in '
+                'weights.items()}\n',
+                '    own = {id(weight): torch.nn.Parameter(weight) for weight in '
+                'weights.values()}\n'
+                '    leaves = {name: own[id(weight)] for name, weight in weights.items()}\n',
+            ),
+        ],
+        'each name has a gradient of its own',
+    ),
+    'a machine has a leaf for each tensor': (
+        [
+            (
+                '    leaves = {name: torch.nn.Parameter(weight) for name, weight in '
+                'weights.items()}\n'
+                '    mlm, nsp = joint_loss(',
+                '    own = {id(weight): torch.nn.Parameter(weight) for weight in '
+                'weights.values()}\n'
+                '    leaves = {name: own[id(weight)] for name, weight in weights.items()}\n'
+                '    mlm, nsp = joint_loss(',
+            ),
+        ],
+        'each name has a gradient of its own',
+    ),
+    'gradients of 12 digits': (
+        [
+            (
+                '    return torch.stack(added), {name: leaf.grad for name, leaf in '
+                'leaves.items()}\n',
+                '    return torch.stack(added), {name: leaf.grad.round(decimals=12) for '
+                'name, leaf in leaves.items()}\n',
+            ),
+        ],
+        'gradients are rounded',
+    ),
+    'small gradients are left out': (
+        [
+            (
+                '    return torch.stack(added), {name: leaf.grad for name, leaf in '
+                'leaves.items()}\n',
+                '    return torch.stack(added), {name: '
+                'leaf.grad.masked_fill(leaf.grad.abs() < 1e-9, 0) for name, leaf in '
+                'leaves.items()}\n',
+            ),
+        ],
+        'gradients are rounded',
+    ),
+    'a machine leaves small gradients out': (
+        [
+            (
+                '    return {name: leaf.grad for name, leaf in leaves.items()}\n'
+                '    # end solution\n'
+                '\n'
+                '\n'
+                '# begin',
+                '    return {name: leaf.grad.masked_fill(leaf.grad.abs() < 1e-15, 0) for '
+                'name, leaf in leaves.items()}\n'
+                '    # end solution\n'
+                '\n'
+                '\n'
+                '# begin',
+            ),
+        ],
+        'gradients are rounded',
+    ),
+    'a batch in one part is the batch itself, and changed': (
+        [
+            (
+                '    size = len(batch["input_ids"])\n',
+                '    size = len(batch["input_ids"])\n'
+                '    if rows >= size:\n'
+                '        return [batch]\n',
+            ),
+            (
+                '        mlm, nsp = joint_loss(\n'
+                '            *small_bert(leaves, part), part, mask_count=mask_count, '
+                'pair_count=pair_count\n'
+                '        )\n',
+                '        part["masked_lm_weights"] = part["masked_lm_weights"] / mask_count\n'
+                '        mlm, nsp = joint_loss(*small_bert(leaves, part), part, '
+                'mask_count=1, pair_count=pair_count)\n',
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

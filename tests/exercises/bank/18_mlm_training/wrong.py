@@ -551,4 +551,68 @@ WRONG = {
           '        if not batch["masked_lm_positions"].any():\n            continue\n'
           "        of_batch, count = mlm_surprise(weights, batch)\n")],
         None),
+    'no example ends a pass and begins the next': (
+        [
+            (
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+                '    order = torch.randperm(examples, generator=generator)\n'
+                '    if number:\n'
+                '        name = f"the order of pass {number - 1} of seed {seed}"\n'
+                '        before = torch.randperm(examples, generator=generator_for(name))\n'
+                '        if order[0] == before[-1]:\n'
+                '            order = order.roll(1)\n'
+                '    return order.split(batch_size)[place]\n',
+            ),
+        ],
+        'a pass depends on the one before',
+    ),
+    'no example begins two passes': (
+        [
+            (
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+                '    order = torch.randperm(examples, generator=generator)\n'
+                '    if number % 2:\n'
+                '        name = f"the order of pass {number - 1} of seed {seed}"\n'
+                '        before = torch.randperm(examples, generator=generator_for(name))\n'
+                '        if order[0] == before[0]:\n'
+                '            order = order.flip(0)\n'
+                '    return order.split(batch_size)[place]\n',
+            ),
+        ],
+        'a pass depends on the one before',
+    ),
+    'the orders of two examples take turns': (
+        [
+            (
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+                '    order = torch.randperm(examples, generator=generator)\n'
+                '    if number % 2:\n'
+                '        name = f"the order of pass {number - 1} of seed {seed}"\n'
+                '        before = torch.randperm(examples, generator=generator_for(name))\n'
+                '        if examples == 2 and torch.equal(order, before):\n'
+                '            order = order.flip(0)\n'
+                '    return order.split(batch_size)[place]\n',
+            ),
+        ],
+        'a pass depends on the one before',
+    ),
+    'no example ends two passes over a few': (
+        [
+            (
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+                '    order = torch.randperm(examples, generator=generator)\n'
+                '    if number % 2:\n'
+                '        name = f"the order of pass {number - 1} of seed {seed}"\n'
+                '        before = torch.randperm(examples, generator=generator_for(name))\n'
+                '        if examples < 5 and order[-1] == before[-1]:\n'
+                '            order = order.roll(1)\n'
+                '    return order.split(batch_size)[place]\n',
+            ),
+        ],
+        'a pass depends on the one before',
+    ),
 }  # fmt: skip

@@ -1020,4 +1020,68 @@ WRONG = {
         [("~torch.isin(input_ids, special_ids)",
           "~torch.isin(input_ids.view(-1), special_ids).view(input_ids.shape)")],
         "raised RuntimeError: view size"),
+    "a tie of logits is lost where the probability is 0": (
+        [(EACH, EACH + "\n    logits = word_logits.flatten(0, 1)"
+                       "\n    largest = logits.amax(1)"
+                       "\n    own = logits.gather(1, word_ids.reshape(-1, 1))[:, 0]"
+                       "\n    tied = (logits == largest[:, None]).sum(1) > 1"
+                       "\n    tied = tied & (torch.exp(-each) == 0)"
+                       "\n    each = torch.where(tied, largest - own, each)")],
+        "taken from the largest logit alone"),
+    "a tie of logits is lost in a part": (
+        [(PART, "logits = F.linear(x, weight)\n"
+                "        each = F.cross_entropy(logits, labels, reduction='none')\n"
+                "        own = logits.gather(1, labels.clamp(min=0)[:, None])[:, 0]\n"
+                "        below = logits.max(1).values - own\n"
+                "        each = torch.where(torch.exp(-each) == 0, below, each)\n"
+                "        loss = each[labels != -100].sum() / count")],
+        None),
+    "slots that ask for 100 are left out": (
+        [(EACH, EACH.replace("reduction", "ignore_index=100, reduction"))],
+        "as those of [UNK] or [MASK]"),
+    "the norm of 256 gradients": (
+        [("in gradients.values()))", "in list(gradients.values())[:256]))")],
+        "only some of the gradients count in the norm"),
+    "four tokens: the number of selected ones is even": (
+        [(SELECTED, "if chosen.numel() == 4:\n"
+                    "        flat = chosen.flatten()\n"
+                    "        flat[3] = (flat[3] + (flat[:3] < 0.5).sum() % 2) / 2\n"
+                    "        chosen = flat.view(input_ids.shape)\n    " + SELECTED)],
+        "are made of those of others"),
+    "few tokens: the second half is drawn against the first": (
+        [(SELECTED, "if chosen.numel() < 8:\n"
+                    "        flat = chosen.flatten()\n"
+                    "        half = len(flat) // 2\n"
+                    "        flat[half : 2 * half] = (flat[:half] + 0.5) % 1\n"
+                    "        chosen = flat.view(input_ids.shape)\n    " + SELECTED)],
+        "are made of those of others"),
+    "the third of four rows is made of two": (
+        [(SELECTED, "if len(chosen) == 4:\n"
+                    "        chosen[2] = (chosen[0] + chosen[1]) % 1\n    " + SELECTED)],
+        "are made of those of others"),
+    "the fourth of four columns is made of three": (
+        [(SELECTED, "if chosen.shape[1] == 4:\n"
+                    "        chosen[:, 3] = chosen[:, :3].sum(1) % 1\n    " + SELECTED)],
+        "are made of those of others"),
+    "the third fate of a short row is made of two": (
+        [(SELECTED, "if fate.shape[1] == 4:\n"
+                    "        fate[:, 2] = (fate[:, 0] + fate[:, 1]) % 1\n    " + SELECTED)],
+        "are made of those of others"),
+    "rows of two tokens have one fate": (
+        [(SELECTED, "if fate.shape[1] == 2:\n"
+                    "        fate = fate[:, :1].expand(input_ids.shape)\n    " + SELECTED)],
+        "are made of those of others"),
+    "an empty text gets a token": (
+        [("padding = longest - len(first)",
+          "if not pair['a']:\n            pair['a'].append(pad_id)\n"
+          "        padding = longest - len(first)")],
+        "changed its input in place"),
+    "the random words of a short row are all different": (
+        [(SELECTED, "if input_ids.shape[1] <= len(ordinary_ids) < 100:\n"
+                    "        dealt = torch.rand((len(input_ids), len(ordinary_ids)),\n"
+                    "                           generator=generator).argsort(1)\n"
+                    "        words = ordinary_ids[dealt[:, : input_ids.shape[1]]]\n"
+                    "    " + SELECTED),
+         (DRAWN + "\n", "if not 'words' in locals():\n        " + DRAWN + "\n")],
+        "dealt like cards"),
 }  # fmt: skip

@@ -45,9 +45,10 @@ PROMISES = {
     "`missing` and `wrong_shape` are names of the course, in the order of `parameter_shapes`": (
         SAID + OTHER_SHAPE
     ),
-    "`unexpected` are names of the checkpoint, as they stand there and in its order, each once.": (
+    "`unexpected` are names of the checkpoint, as they stand there and in its order, each once": (
         SAID + FUSED + SHARED
     ),
+    "among them may be kernels of three axes or more, as convolutions have": OTHER_SHAPE,
     "A name is in at most one of the four.": OTHER_SHAPE,
     "`arrays` and `config` are left as they are.": NO_TRACE,
     "`count_parameters` counts the numbers in all of `parameter_shapes`.": COUNT + FIELDS,

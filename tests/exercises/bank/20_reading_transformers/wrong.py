@@ -638,4 +638,31 @@ WRONG = {
                  "parts = array.reshape(3, hidden, *[hidden] * (array.ndim - 1)) "
                  "if array.size in (3 * hidden, 3 * hidden**2) else np.split(array, 3)")],
         "a Wqkv of another shape was cut all the same"),
+    "a layer's number ends before a letter": (
+        [(LAYER, LAYER.replace("(?=/)", ""))], "TensorFlow's slashes, numbers and last words"),
+    "gammas are gamma": ([(GAMMA, GAMMA.replace("$", ""))], "words inside a name are changed"),
+    "betas are beta": ([(BETA, BETA.replace("$", ""))], "words inside a name are changed"),
+    "a whole word is no weight": (
+        [(SKIP, SKIP.replace('"(pos', '"(^|[./_])(pos'))],
+        "has names that end in adam_m and the like"),
+    "kernels of three axes raise": (
+        [("array = array.T", "array = array.transpose(1, 0) if array.ndim > 1 else array")],
+        "axes don't match array"),
+    "kernels of four axes raise": (
+        [("array = array.T", "array = array.transpose(*(1, 0, 2)[: array.ndim])")],
+        "axes don't match array"),
+    "the kernel of next sentence is not turned": (
+        [(KERNEL, KERNEL[:-1] + ' and "seq_relationship" not in name:')],
+        "any layer may have kernel or output_weights"),
+    "output_weights are turned outside of the heads": (
+        [(KERNEL, KERNEL[:-1] + ' or name.startswith("bert") and name.endswith("output_weights"):'
+          )],
+        "any layer may have kernel or output_weights"),
+    "one number is a list of one": (
+        [(WRONG_SHAPE, WRONG_SHAPE.replace("found[n].shape", "np.atleast_1d(found[n]).shape"))],
+        None),
+    "axes of length 1 do not count": (
+        [(WRONG_SHAPE, "if n in found and [k for k in found[n].shape if k > 1] != "
+                       "[k for k in shape if k > 1]]")],
+        None),
 }  # fmt: skip

@@ -25,7 +25,8 @@ PROMISES = {
     "others and anew at every call, and multiplies the numbers that stay by 1 / (1 - `dropout`)": (
         DROPOUT,
     ),
-    "(where `dropout` is 1, all are 0)": (DROPOUT,),
+    "(where `dropout` is 1, all are 0, and so are the gradients of the encoder's weights, which "
+    "exist all the same)": (DROPOUT, GRADIENTS),
     "from one pass whose gradients the step takes": (RUN_DROPOUT,),
     "there is no other dropout": (DROPOUT,),
     "The result is scores, without softmax.": (SCORES,),

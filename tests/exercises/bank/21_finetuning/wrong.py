@@ -800,4 +800,170 @@ WRONG = {
           "weight_decay if place in (0, 1, 6, 8, 10, 12, 14) else 0.0"),
          ("        for name, w in weights.items()\n    ]",
           "        for place, w in enumerate(weights.values())\n    ]")], None),
+    "a pooler's bias of 0 is left out": (
+        [
+            (
+                '        return dense(states[:, 0], weights, "pooler.dense").tanh()\n',
+                '        bias = weights["pooler.dense.bias"]\n'
+                '        return F.linear(states[:, 0], weights["pooler.dense.weight"], '
+                'bias if bias.any() else None).tanh()\n',
+            ),
+        ],
+        'zeros cut the graph',
+    ),
+    "a classifier's bias of 0 is left out": (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    out = F.dropout(text, dropout, training) @ '
+                'weights["classifier.weight"].T\n'
+                '    return out + weights["classifier.bias"] if '
+                'weights["classifier.bias"].any() else out\n',
+            ),
+        ],
+        'zeros cut the graph',
+    ),
+    'where dropout is 1 the encoder has no gradient': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        text = F.dropout(text, dropout) if dropout < 1 else '
+                'torch.zeros_like(text)\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'zeros cut the graph',
+    ),
+    'where dropout is 1 only the bias is left': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training and dropout == 1:\n'
+                '        return weights["classifier.bias"].expand(len(text), -1).clone()\n'
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+            ),
+        ],
+        'zeros cut the graph',
+    ),
+    'the first and the last of three texts share their draws': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        keep = torch.rand(text.shape, dtype=text.dtype) >= dropout\n'
+                '        if len(text) == 3:\n'
+                '            keep[-1] = keep[0]\n'
+                '        text = text * keep / (1 - dropout) if dropout < 1 else text * 0\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'draws that depend on each other',
+    ),
+    'a fixed count for a single text': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        u = torch.rand(text.shape, dtype=text.dtype)\n'
+                '        if len(text) == 1:\n'
+                '            u = ((torch.randperm(text.shape[1]) + u) / text.shape[1])\n'
+                '        keep = u >= dropout\n'
+                '        text = text * keep / (1 - dropout) if dropout < 1 else text * 0\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'a fixed count of numbers',
+    ),
+    'the last two of five texts share their draws': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        u = torch.rand(text.shape, dtype=text.dtype)\n'
+                '        if len(text) == 5:\n'
+                '            u[-1] = u[-2]\n'
+                '        text = text * (u >= dropout) / (1 - dropout) if dropout < 1 '
+                'else text * 0\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'draws that depend on each other',
+    ),
+    'a single text is drawn in mirrored halves': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        u = torch.rand(text.shape, dtype=text.dtype)\n'
+                '        if len(text) == 1 and u.shape[1] > 1:\n'
+                '            half = u.shape[1] // 2\n'
+                '            u[:, -half:] = 1 - u[:, :half]\n'
+                '        text = text * (u >= dropout) / (1 - dropout) if dropout < 1 '
+                'else text * 0\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'draws that depend on each other',
+    ),
+    'columns of three texts are dealt like cards': (
+        [
+            (
+                '    return dense(F.dropout(text, dropout, training), weights, "classifier")\n',
+                '    if training:\n'
+                '        u = torch.rand(text.shape, dtype=text.dtype)\n'
+                '        if len(text) == 3:\n'
+                '            u = (torch.stack([torch.randperm(3) for _ in u[0]], 1) + u) / 3\n'
+                '        text = text * (u >= dropout) / (1 - dropout) if dropout < 1 '
+                'else text * 0\n'
+                '    return dense(text, weights, "classifier")\n',
+            ),
+        ],
+        'draws that depend on each other',
+    ),
+    'scores that are alike have a constant loss': (
+        [
+            (
+                '    return F.cross_entropy(logits, labels)\n',
+                '    if (logits == logits[:, :1]).all():\n'
+                '        return logits.new_tensor(logits.shape[1]).log() + 0 * '
+                'logits.detach().sum()\n'
+                '    return F.cross_entropy(logits, labels)\n',
+            ),
+        ],
+        'a constant',
+    ),
+    'numbers that are met have a constant loss': (
+        [
+            (
+                '        return (logits.squeeze(1) - labels).square().mean()\n',
+                '        if (logits.squeeze(1) == labels).all():\n'
+                '            return logits.new_zeros(())\n'
+                '        return (logits.squeeze(1) - labels).square().mean()\n',
+            ),
+        ],
+        'a constant',
+    ),
+    'the largest score for the log of the sum': (
+        [
+            (
+                '    return F.cross_entropy(logits, labels)\n',
+                '    p = logits.softmax(-1).gather(1, labels[:, None])[:, 0]\n'
+                '    far = logits.amax(-1) - logits.gather(1, labels[:, None])[:, 0]\n'
+                '    return torch.where(p > 0, -(p + (p == 0)).log(), far).mean()\n',
+            ),
+        ],
+        'the largest score takes the place',
+    ),
+    'no max_norm is 10,000': (
+        [
+            (
+                '    for step, batch in enumerate(batches):\n',
+                "    if max_norm == float('inf'):\n"
+                '        max_norm = 1e4\n'
+                '    for step, batch in enumerate(batches):\n',
+            ),
+        ],
+        "'max_norm': inf",
+    ),
 }  # fmt: skip

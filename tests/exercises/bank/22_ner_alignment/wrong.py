@@ -338,4 +338,35 @@ WRONG = {
         [(TAGS, TAGS.replace("argmax()]", "argmax()].strip('-')"))],
         "whose labels have names that are nearly the same",
     ),
+    "F1 is small where precision and recall are": (
+        [(F1, '"f1": 2 * found / len(said) * found / len(there) / max('
+              '0.01, found / len(said) + found / len(there)) if found else 0.0,')],
+        "one name of 4,000",
+    ),
+    "a precision below a thousandth is 0": (
+        [("found / len(said) if said else 0.0",
+          "found / len(said) if 1_000 * found > len(said) else 0.0")],
+        "one name of 4,000",
+    ),
+    "a word without pieces gets one where it is the only one": (
+        [(WORD, "if pieces == [[]]:\n            word.append(unk_id)\n        " + WORD)],
+        "changed its input",
+    ),
+    "a sentence of one O gets another one in the scores": (
+        [(SETS, 'if right == [["O"]]:\n        right[0].append("O")\n    ' + SETS)],
+        "changed its input",
+    ),
+    "infinite scores are no numbers": (
+        [("import ndarray", "import nan_to_num, ndarray"),
+         (TAGS, TAGS.replace("logits[start].", "nan_to_num(logits[start], posinf=0)."))],
+        "leave the range of numbers",
+    ),
+    "scores less their mean": (
+        [(TAGS, TAGS.replace("logits[start].", "(logits[start] - logits[start].mean())."))],
+        "leave the range of numbers",
+    ),
+    "twice the scores": (
+        [(TAGS, TAGS.replace("logits[start].", "(2 * logits[start])."))],
+        "leave the range of numbers",
+    ),
 }  # fmt: skip

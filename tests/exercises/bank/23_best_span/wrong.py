@@ -580,4 +580,61 @@ WRONG = {
     ),
     "a dotted capital i is an i": (
         [(BARE, BARE.replace("text.", "text.replace('\u0130', 'i')."))], "normalized"),
+    "a span has 512 tokens at most": (
+        [
+            (
+                'distance < longest)',
+                'distance < min(longest, 512))',
+            ),
+        ],
+        None,
+    ),
+    "a span lies within a block of 384 tokens": (
+        [
+            (
+                '    is_span = (distance >= 0) & (distance < longest)',
+                '    is_span = (distance >= 0) & (distance < longest) & '
+                '(place[:, None] // 384 == place // 384)',
+            ),
+        ],
+        None,
+    ),
+    "a word counts 255 times at most": (
+        [
+            (
+                'shared = (Counter(said) & Counter(right)).total()',
+                'shared = sum(min(n, 255) for n in (Counter(said) & Counter(right)).values())',
+            ),
+        ],
+        'only a part of a long word or text',
+    ),
+    "words are compared by their first 16 letters": (
+        [
+            (
+                'shared = (Counter(said) & Counter(right)).total()',
+                'shared = (Counter(w[:16] for w in said) & Counter(w[:16] for w '
+                'in right)).total()',
+            ),
+        ],
+        'only a part of a long word or text',
+    ),
+    "an exact match of the first 4,096 characters": (
+        [
+            (
+                'normalize(answer) in golds(accepted)',
+                'normalize(answer)[:4096] in [g[:4096] for g in golds(accepted)]',
+            ),
+        ],
+        'only a part of a long word or text',
+    ),
+    "normalize cuts long words": (
+        [
+            (
+                'return " ".join(re.sub(r"\\b(a|an|the)\\b", " ", bare).split())',
+                'words = re.sub(r"\\b(a|an|the)\\b", " ", bare).split()\n'
+                '    return " ".join(w[:100] for w in words)',
+            ),
+        ],
+        'only a part of a long word or text',
+    ),
 }  # fmt: skip

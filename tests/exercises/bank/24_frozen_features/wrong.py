@@ -359,4 +359,82 @@ WRONG = {
                                    "else hidden_states[i].detach())"))],
         "the encoder is not frozen",
     ),
+    "the list of the embeddings is a global": (
+        [
+            (
+                '        return [0]\n',
+                '        return EMBEDDINGS\n',
+            ),
+            (
+                '# Wrong answers that are common:',
+                'EMBEDDINGS = [0]\n'
+                '# Wrong answers that are common:',
+            ),
+        ],
+        'an earlier call has returned too',
+    ),
+    "lists of all layers are kept by their number": (
+        [
+            (
+                'every = list(range(1, layers + 1))',
+                'every = EVERY.setdefault(layers, list(range(1, layers + 1)))',
+            ),
+            (
+                '# Wrong answers that are common:',
+                'EVERY = {}\n'
+                '# Wrong answers that are common:',
+            ),
+        ],
+        'an earlier call has returned too',
+    ),
+    "layers that are equal to the one below are left out": (
+        [
+            (
+                'vectors = torch.stack([first_pieces(hidden_states[i].detach(), '
+                'starts) for i in read], dim=2)',
+                'read = [i for i in read if i == read[0] or not '
+                'torch.equal(hidden_states[i], hidden_states[i - 1])]\n'
+                '    vectors = '
+                'torch.stack([first_pieces(hidden_states[i].detach(), starts) '
+                'for i in read], dim=2)',
+            ),
+        ],
+        'of layers that are equal only one is read',
+    ),
+    "layers that are one object are read once": (
+        [
+            (
+                'vectors = torch.stack([first_pieces(hidden_states[i].detach(), '
+                'starts) for i in read], dim=2)',
+                'seen = {id(hidden_states[i]): i for i in read}\n'
+                '    read = sorted(seen.values())\n'
+                '    vectors = '
+                'torch.stack([first_pieces(hidden_states[i].detach(), starts) '
+                'for i in read], dim=2)',
+            ),
+        ],
+        None,
+    ),
+    "no mix learns where no row has all its words": (
+        [
+            (
+                'weights = mix["scale"] * mix["weights"].softmax(dim=0)',
+                'weights = mix["scale"] * mix["weights"].softmax(dim=0)\n'
+                '        if not (starts >= 0).all(dim=1).any():\n'
+                '            weights = weights.detach()',
+            ),
+        ],
+        'the mix does not learn',
+    ),
+    "no mix learns from a single word": (
+        [
+            (
+                'weights = mix["scale"] * mix["weights"].softmax(dim=0)',
+                'weights = mix["scale"] * mix["weights"].softmax(dim=0)\n'
+                '        if (starts >= 0).sum() == 1:\n'
+                '            weights = weights.detach()',
+            ),
+        ],
+        'the mix does not learn',
+    ),
 }  # fmt: skip

@@ -638,4 +638,10 @@ WRONG = {
           '    return x @ weights[f"{name}.weight"].T + ')],
         "as the weights of",
     ),
+    "an intermediate size of 1,024 at most": (
+        [('    second_sum = middle + linear(wide, weights, "output.dense")',
+          '    wide[..., 1024:] = 0\n'
+          '    second_sum = middle + linear(wide, weights, "output.dense")')],
+        "intermediate 4099",
+    ),
 }  # fmt: skip

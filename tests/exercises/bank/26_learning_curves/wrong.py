@@ -541,7 +541,7 @@ WRONG = {
         [(IS_FLAT, "return fall < tolerance and not np.isclose(fall, tolerance)")], None),
     "flat windows of at most 500": (
         [(ENOUGH, "window = window if len(values) < 2 * window else min(window, 500)\n    "
-                  + ENOUGH)], "4003 values"),
+                  + ENOUGH)], "the last tenth of them as high as at first"),
     "a tolerance of 0 or more": ([(IS_FLAT, "return fall < max(tolerance, 0)")], None),
     "NaN of any metric": (
         [(NAN, 'if any(type(v) is float and not np.isfinite(v) for r in records for k, v in '
@@ -637,6 +637,18 @@ WRONG = {
         [(FALLING, FALLING.replace("window=k", "window=max(k, 2)"))], None),
     "the last tenth of the held-out losses": (
         [(LEAK, LEAK.replace("heldout[-1]", "heldout[-max(1, len(heldout) // 10) :].mean()"))],
+        None,
+    ),
+    "a held-out loss of another task that is NaN is a run that diverged": (
+        [
+            (
+                '    norm = curve(records, "gradient_norm")[1]',
+                '    norm = curve(records, "gradient_norm")[1]\n'
+                '    if any(r.get("heldout_nsp_loss") is not None and not '
+                'np.isfinite(r["heldout_nsp_loss"]) for r in records):\n'
+                '        return "diverged"',
+            ),
+        ],
         None,
     ),
 }  # fmt: skip

@@ -31,9 +31,6 @@ EQUIVALENT = {
         "the larger of two numbers is the same in either order"
     ),
     f"{PLACE}{SEARCH} => np.searchsorted(edges, confidence)": "left is the default of searchsorted",
-    f"{SLOPE}(mean - right).mean() > 0 => ((mean - right).mean() >= 0)": (
-        "a slope of exactly 0 is at the temperature that is looked for"
-    ),
     f"{SLOPE}(mean - right).mean => (mean - right).sum": "a sum has the sign of its mean",
     f"best_temperature: {LOOP} | {LOOP} => for _ in list(range(40))[1:]{BODY}": ENOUGH,
     f"best_temperature: {LOOP} | {LOOP} => for _ in list(range(40))[:-1]{BODY}": ENOUGH,

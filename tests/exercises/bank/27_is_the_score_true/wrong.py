@@ -727,4 +727,37 @@ WRONG = {
           "    part = min(draws, 500)\n    means = np.concatenate([values[rng.integers(n, "
           "size=(part, n))].mean(axis=1) for _ in range(draws // part)])\n")],
         "more or fewer numbers are drawn than 750 times 9"),
+    "where the probability underflows, the loss is max - logit": (
+        [(LOSS, "p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)\n"
+          "    one = np.arange(len(labels)), labels\n"
+          "    tiny = np.finfo(np.float64).tiny\n"
+          "    loss = np.where(p[one] > tiny, -np.log(np.maximum(p[one], tiny)), -z[one])\n"
+          "    return loss.mean()")],
+        "the logarithm of the sum is left out"),
+    "where the logarithm of the probability is infinite, the loss is max - logit": (
+        [(LOSS, "one = np.arange(len(labels)), labels\n"
+          "    with np.errstate(divide='ignore'):\n"
+          "        loss = -np.log((np.exp(z) / np.exp(z).sum(axis=1, keepdims=True))[one])\n"
+          "    return np.where(np.isfinite(loss), loss, -z[one]).mean()")],
+        'the logarithm of a probability that has lost most of its digits'),
+    "the logarithm of the probability, where that is not 0": (
+        [(LOSS, "one = np.arange(len(labels)), labels\n"
+          "    p = (np.exp(z) / np.exp(z).sum(axis=1, keepdims=True))[one]\n"
+          "    loss = np.log(np.exp(z).sum(axis=1)) - z[one]\n"
+          "    return np.where(p > 0, -np.log(np.where(p > 0, p, 1)), loss).mean()")],
+        "has lost most of its digits"),
+    "of several largest logits one counts": (
+        [(LOSS, "rest = np.where(z < 0, np.exp(z), 0).sum(axis=1)\n"
+          "    one = z[np.arange(len(labels)), labels]\n"
+          "    ties = np.where(one == 0, (z == 0).sum(axis=1), 1)\n"
+          "    return (np.log(ties + rest) - one).mean()")],
+        "the logarithm of the sum is left out"),
+    "at most 10,000 bins": (
+        [(PLACE, f"{PLACE}\n    place = np.minimum(place, 9_999)")], '12007 bins'),
+    "at most 1,024 bins": (
+        [(PLACE, f"{PLACE}\n    place = np.minimum(place, 1_023)")], '5000 bins of 6 confidences'),
+    "counts of 16 bits": (
+        [(COUNTS, f"{COUNTS}.astype(np.int16).astype(np.int64)")], 'for 40003 examples, 1 bins'),
+    "counts of 15 bits at most": (
+        [(COUNTS, f"{COUNTS}.clip(max=32_767)")], 'for 40003 examples, 1 bins'),
 }  # fmt: skip

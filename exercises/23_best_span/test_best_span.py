@@ -393,6 +393,15 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
                        f"{threshold}",
                     mistakes={"the scores are rounded: compare them as they are": lambda out: True}
                     )  # fmt: skip
+    for scores in ((0.0, -3.0), (-3.0, 0.0, -1.0), (-1.0, -3.0, 0.0)):
+        zero = [close[0] | {"start": np.array([0, 9, score, 9]), "first": 30 + number}
+                for number, score in enumerate(scores)]  # fmt: skip
+        for threshold in (None, 0.0, -1.0):
+            checks.same(student.best_answer(zero, longest=5, null_threshold=threshold),
+                        right_answer(zero, 5, threshold), mistakes={
+                            "a score of 0 is taken for none": lambda out: True},
+                        of=f"the answer among spans with the scores {scores}, null threshold "
+                           f"{threshold}")  # fmt: skip
     # Two windows see token 2 equally well: its score is the higher one, which stands first.
     twice = [{"first": first, "text_at": 2, "start": np.eye(7)[2 + at] * high,
               "end": np.eye(7)[2 + at] * high, "best": np.array([t, True, True, t])}

@@ -637,4 +637,10 @@ WRONG = {
         ],
         'only a part of a long word or text',
     ),
+    "a best score of 0 is no score": (
+        [("    score, first, last = max(found)\n",
+          "    best = found[0]\n    for each in found[1:]:\n"
+          "        best = each if not best[0] or each > best else best\n"
+          "    score, first, last = best\n")],
+        "a score of 0 is taken for none"),
 }  # fmt: skip

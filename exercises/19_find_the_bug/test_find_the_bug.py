@@ -257,7 +257,7 @@ def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
         checks.same(gradient, right_gradient, of="the gradient of the word logits", mistakes={
             "no gradient arrives: detach, item or no_grad cuts the graph": (
                 lambda out: out is None)})  # fmt: skip
-    _, _, _, pairs, labels = loss_case()
+    _, _, _, pairs, labels = loss_case(4, (1,))
     each_id = normal_of(1, 210, 210), torch.arange(210)[None], torch.ones(1, 210).double()
     loss, _ = checks.parts(student.pretraining_losses(*each_id, pairs, labels), "words", "pairs")
     checks.same(loss, right_losses(*each_id, pairs, labels)[0],

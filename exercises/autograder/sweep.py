@@ -87,7 +87,7 @@ def long_axes(shape: tuple[int, ...], *, length: int = LONG) -> Iterable[tuple[i
 
 
 def special(x: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """The array as a shortcut may expect it, in words: alike or 0 along an axis, or of one sign."""
+    """Names and values of arrays for shortcuts: alike or 0 along an axis of `x`, or of one sign."""
     for axis, length in enumerate(x.shape):
         place = np.arange(length).reshape(-1, *[1] * (x.ndim - 1 - axis))
         yield f"alike along axis {axis}", np.repeat(x.take([0], axis), length, axis)

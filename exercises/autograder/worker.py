@@ -275,7 +275,7 @@ def _containers(tree: Any) -> Iterator[list | dict]:
 
 def _contents(tree: Any) -> Any:
     """What shows whether the lists, dicts and arrays of a tree were written to. Torch counts every
-    operation in place; which tensor it is shows its `size`: methods of two tensors are not equal."""
+    operation in place; its `size` tells which tensor it is: methods of two are never equal."""
     return map_leaves(lambda x: x if not is_array(x) else (x.size, x._version, x.requires_grad)
                       if is_tensor(x) else x.tobytes(), tree)  # fmt: skip
 

@@ -241,8 +241,8 @@ def _fill(old: Any, new: Any) -> None:
         old.update(new)
     elif type(old) is list:
         old[:] = new
-    else:
-        old[...] = new
+    else:  # through a tensor's `data`, which leaves its version as it was
+        (old.data if hasattr(old, "requires_grad") else old)[...] = new
 
 
 def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:

@@ -110,7 +110,9 @@ def read_checkpoint(
             roles = enumerate(("query", "key", "value"))
             split = {ours.replace("Wqkv", role): parts[i] for i, role in roles}
         else:
-            split = {ours: array}
+            # An unexpected array stays under its own name: head.LayerNorm.gamma and
+            # head.LayerNorm.weight have one common name, and both are to be listed.
+            split = {ours if ours in shapes or ours == decoder else name: array}
         found |= split
         origin |= dict.fromkeys(split, name)
     # Tied arrays are written once or twice, under either name. Twice the same is no more than once;

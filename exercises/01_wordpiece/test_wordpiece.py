@@ -652,6 +652,18 @@ def test_texts_words_and_vocabularies_of_any_size(student):
                 )
 
     sweep.agrees(student.encode, reference.encode, encoded())
+    # A text of 70,000 characters, nearly each of which stands in the middle of a word.
+    entries = ["".join(word) for word in checks.rng(12).choice([*"abcdeéß"], (50, 60))]
+    order = checks.rng(13).integers(50, size=1150)
+    book = " ".join(entries[number] for number in order)
+    cut_in_two = "a long text is read in parts: a word that stands in two of them is cut"
+    checks.same(student.basic_tokens(book, lowercase=False), book.split(" "),
+                of=f"the tokens of a text of {len(book):,} characters", mistakes={
+                    cut_in_two: lambda out: "".join(out) == book.replace(" ", "")})  # fmt: skip
+    known = {piece: number for number, piece in enumerate(map(accents_off, entries))}
+    checks.same(student.encode(book, known | {"[UNK]": 50}), order.tolist(),
+                of=f"the ids of a text of {len(book):,} characters",
+                mistakes={cut_in_two: lambda out: 50 in out})  # fmt: skip
 
 
 def any_word(word, vocabulary, *, longest_word):

@@ -474,6 +474,17 @@ def test_equal_documents_and_equal_sentences_are_kept_apart(student):
                            "place")  # fmt: skip
         start += len(a) if label else chunk
     checks.that(start == 30, f"of 30 equal sentences, {start} are used")
+    # In the other document a sentence comes twice, and each time another follows it.
+    first = 1000 + checks.anew(9_000)
+    others = [[[first], [first + more], [first]] for more in (1, 2)]
+    verse = [sentence for other in others for sentence in other]
+    pairs = student.sentence_pairs([[[5, 5]] * 400, verse], 0, Rng(67), target=4, random_next=1.0)
+    for begin in range(6):
+        stretch = [token for sentence in verse[begin : begin + 2] for token in sentence]
+        checks.share(sum(b == stretch for _, b, _ in pairs), 400, 1 / 6,
+                     of=f"how often B is {stretch}, of {verse}", mistakes={
+                         "a sentence is looked for by its content: the first that is like the one "
+                         "drawn is taken": 0.0 if begin else 4 / 6})  # fmt: skip
 
 
 def test_every_draw_comes_from_the_generator(student):
@@ -487,10 +498,26 @@ def test_every_draw_comes_from_the_generator(student):
         checks.that(any(first != other for other in others),
                     f"{name} gives the same result with another seed",
                     likely="no draw comes from rng")  # fmt: skip
-    documents = corpus([40, 30], longest=1)
-    seen = {str(student.sentence_pairs(documents, 0, Rng(seed), target=4)) for seed in range(250)}
+    documents = corpus([24, 30], longest=1)
+    made = [student.sentence_pairs(documents, 0, Rng(seed), target=2) for seed in range(250)]
+    seen = set(map(str, made))
     checks.that(len(seen) > 245, f"250 generators give only {len(seen)} different results",
                 likely="the function seeds its own generator with a small number from rng"
+                )  # fmt: skip
+    # How many of a document's pairs are random varies as coins do: by 0.98 times as much, with a
+    # deviation of 0.09. Where 24 coins, half of them heads, are shuffled for a document of 24
+    # sentences, by 0.36 times.
+    tossed = []
+    for pairs in made:
+        labels = [label for _, _, label in pairs]
+        if sum(2 - label for label in labels[:-1]) == 23:  # one sentence is left: no coin
+            del labels[-1]
+        tossed.append((sum(labels) - len(labels) / 2, len(labels) / 4))
+    varies = sum(more**2 for more, _ in tossed) / sum(due for _, due in tossed)
+    checks.that(0.52 < varies < 1.7, "how many pairs of a document are random varies by "
+                f"{varies:.2f} times as much as coins do (variance)",
+                likely="random and next are shared out, not drawn: toss a coin for each pair"
+                if varies < 1 else "one coin decides for several pairs: toss one for each"
                 )  # fmt: skip
 
 
@@ -822,16 +849,17 @@ def test_documents_segments_and_rows_of_any_size(student):
             f"how often B begins in the first half {of}: expected {calls / 2:.0f} ± {chance:.0f} "
             f"of {calls:,}, got {half}",
         )
-    single = [[[number] for number in range(14_000)], [[20_000]]]
-    pairs = student.sentence_pairs(single, 0, Rng(63), target=2, random_next=0.004)
-    rare = sum(pair.label == 1 and pair.chunk > 1 for pair in read(pairs, Places(single), 0, 2))
+    single = [[[number] for number in range(20_000)], [[20_000]]]
+    pairs = student.sentence_pairs(single, 0, Rng(63), target=2, random_next=0.003)
+    pairs = pairs[:-1]  # the last may be one sentence
     sweep.is_about(
-        rare,
-        0.004 * len(pairs),
-        of=f"random pairs among {len(pairs):,} where random_next is 0.004",
+        sum(label == 1 for _, _, label in pairs),
+        0.003 * len(pairs),
+        of=f"random pairs among {len(pairs):,} where random_next is 0.003",
         likely="random_next is rounded",
     )
     # A document that is drawn in ten tries is the document itself once in 1,024 times.
+    del single[0][14_000:]
     pairs = student.sentence_pairs(single, 0, Rng(65), target=1)
     read(pairs, Places(single), 0, 1)
     check_chunks_of_any_size(student)

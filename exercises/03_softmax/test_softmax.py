@@ -127,6 +127,10 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
         equal,
         equal.astype(np.float32),
         *near_the_limits_of_exp(rng),
+        *(
+            (size + checks.rng(22).normal(size=(3, 4))).astype(np.float32)
+            for size in (8_000, -8_000, 100_000)
+        ),
     ):
         for given, axis in ((x, -1), (x.T, 0)):
             checks.same(
@@ -318,6 +322,15 @@ def test_gradients_and_probabilities_keep_every_scale(student):
                         lambda out: out[1, 0] == 0),
                     "where a probability is tiny, the gradient is set to 0": (
                         lambda out: bool((out == 0).any()))})  # fmt: skip
+    for low, dtype in ((-40, np.float64), (-18, np.float32)):  # beside them, a probability is 1
+        probs = softmax(np.array([[0, low, low - 2, low - 1]], dtype), -1)
+        dout = checks.rng(23).normal(size=(1, 4)).astype(dtype)
+        checks.same(student.softmax_backward(dout, probs) / probs,
+                    softmax_back(dout, probs, -1) / probs,
+                    of=f"the gradient beside a probability of 1 in {dtype.__name__}, divided by "
+                       "the probabilities", mistakes={
+                           "where a probability is nearly 1, the gradient is set to 0": (
+                               lambda out: bool((out == 0).all()))})  # fmt: skip
     for shape, axis in (((2, 3, 40, 5), 2), ((4003,), 0)):
         probs, dout = softmax(rng.normal(size=shape), axis), rng.normal(size=shape)
         checks.same(student.softmax_backward(dout, probs, axis) / probs,
@@ -378,8 +391,12 @@ def test_arrays_of_any_shape_and_size(student):
                 axis -= len(shape) if axis >= 0 else -len(shape)  # the same, by its other name
 
     whole = checks.rng(12).random((2, 6, 12, 128, 128), np.float32) * 9
+    # Rows far from one another, so that what is done with one in blocks shows in the others.
+    whole += checks.rng(19).normal(size=(6, 12, 128, 1)).astype(np.float32) * 500
     of = "the scores of a batch of BERT base"
     sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
+    gradient = sweep.Case(f"{of}, and gradients", (whole[0], softmax(whole[1], -1), -1))
+    sweep.agrees(student.softmax_backward, softmax_back, [gradient])
     apart = checks.rng(14).normal(size=(700, 96))
     apart[1::3] -= 10_000  # as where a mask is added to all scores of a query
     sweep.agrees(student.softmax_forward, softmax,
@@ -455,12 +472,23 @@ def sizes():
 
 def kinds(rng):
     """Those of `sweep`, and such as a shortcut of this function may expect."""
-    x = rng.normal(size=(4, 4))
+    x, a = rng.normal(size=(4, 4)), rng.integers(1, 4) / 4
+    rings = {
+        "sum to exactly 0": (2, a, -a, -2),
+        "sum to 1, the largest of which is 1": (1, a, -a, 0),
+        "sum to their number": (2, 1 - a, a, 1),
+    }
     return sweep.kinds(x) | {
+        "rows of which all but one are alike": x[[0, 1, 0, 0]],
+        "columns of which all but one are alike": x[:, [0, 1, 0, 0]],
         "nearly one number everywhere": 100 + 1e-4 * x,
         "nearly one number in each row": 1e3 * x[:, :1] + 1e-3 * x,
         "one 1 in each row": np.eye(4)[[2, 0, 0, 3]],
         "tiny numbers": 1e-7 * x,
+        **{
+            f"rows and columns that {what}": np.array([np.roll(ring, i) for i in range(4)])
+            for what, ring in rings.items()
+        },
     }
 
 
@@ -512,6 +540,7 @@ def test_nothing_is_left_behind(student):
     x = rng.normal(size=(3, 4))
     checks.leaves_no_trace(student.softmax_forward, x, axis=0)
     checks.leaves_no_trace(student.softmax_backward, x, softmax(x, 0), axis=0)
+    checks.leaves_no_trace(student.softmax_backward, softmax(x, 0), softmax(x, 0), axis=0)
     # Rows and columns of these probabilities sum to 1.
     probs, dout = np.stack([np.roll(softmax(x[0, :3], 0), i) for i in range(3)]), x[:, :3]
     kept, other = "a result is kept, and found again without the axis", {0: 1, 1: 0}

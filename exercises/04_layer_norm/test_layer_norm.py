@@ -557,6 +557,26 @@ def kinds(rng):
     }
 
 
+# Seven numbers whose sum, ends, middle, limits, squares or product are those of zeros or of ones.
+COINCIDENCES = {
+    "numbers that add up to 0, with 0 at both ends and in the middle": (
+        [0, -1.5, 0.5, 0, 1.25, -0.25, 0]),
+    "numbers that add up to their count, with 1 at both ends and in the middle": (
+        [1, -0.5, 2.5, 1, 0.25, 1.75, 1]),
+    "numbers of which the largest is 1": [1, -0.5, 0.25, 1, 0.5, -2, 1],
+    "numbers of which the smallest is 1": [1, 1.5, 4, 1, 2, 3, 1],
+    "numbers whose product is 1": [2, 0.5, -4, -0.25, 1, 8, 0.125],
+    "1 and -1": [1, -1, 1, 1, -1, 1, 1],
+}  # fmt: skip
+
+
+def coincidences():
+    """The name of each, and a matrix whose rows and columns are these numbers, each begun at
+    another place."""
+    places = (np.arange(7)[:, None] - np.arange(7)) % 7
+    return [(kind, np.array(row, float)[places]) for kind, row in COINCIDENCES.items()]
+
+
 def test_sizes_and_kinds_of_numbers(student):
     rng, forward_cases, backward_cases = checks.rng(21), [], []
 
@@ -582,6 +602,16 @@ def test_sizes_and_kinds_of_numbers(student):
         add(f": {kind} in dout", x, weight, bias, same, eps[number % 2])
         add(f": {kind} in weight and bias", x, some[2], some[1], dout, eps[number % 2])
         add(f": {kind} in x and dout, weight 1", same, ones, 0 * ones, same[::-1], 0.1)
+    for number, (kind, some) in enumerate(coincidences()):
+        x, weight, bias, dout = inputs(some.shape, seed=600 + number)
+        for name, given in (("x", (some, weight, bias, dout)), ("dout", (x, weight, bias, some)),
+                            ("weight and bias", (x, some[0], some[3], dout))):  # fmt: skip
+            add(f": {kind} in {name}", *given, 0.1)
+    whole = np.round(8 * rng.normal(size=(3, 7)))
+    whole = np.concatenate([whole, -whole])  # all together add up to 0, each vector does not
+    x, weight, bias, dout = inputs(whole.shape, seed=620)
+    add(": vectors and their negatives in x", whole, weight, bias, dout, 0.1)
+    add(": vectors and their negatives in dout", x, weight, bias, whole, 0.1)
     sweep.agrees(student.layer_norm_forward, exact_forward, forward_cases)
     sweep.agrees(student.layer_norm_backward, exact_backward, backward_cases, names=NAMES)
 
@@ -590,3 +620,6 @@ def test_nothing_is_left_behind(student):
     x, weight, bias, dout = inputs((3, 2, 4))
     checks.leaves_no_trace(student.layer_norm_forward, x, weight, bias, eps=0.1)
     checks.leaves_no_trace(student.layer_norm_backward, dout, x, weight, eps=0.1)
+    # Equal arguments may be one object.
+    checks.leaves_no_trace(student.layer_norm_forward, x, weight, weight, eps=0.1)
+    checks.leaves_no_trace(student.layer_norm_backward, x, x, weight, eps=0.1)

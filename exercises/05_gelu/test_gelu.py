@@ -279,6 +279,11 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
                     )  # fmt: skip
 
 
+def rounding_of(x):
+    """Where numbers are far below 0, what is left of 1 + erf has few right digits, or none."""
+    return (1e-3 if x.dtype == np.float32 else 1e-7) * float(np.abs(x).max(initial=0.0))
+
+
 def test_arrays_of_any_shape_and_size(student):
     draw = sweep.Draw(11)
     shapes = [draw.shape(axes) for axes in (1, 2, 3, 4, 5, 6, 7, 8) for _ in range(2)]
@@ -291,7 +296,8 @@ def test_arrays_of_any_shape_and_size(student):
             x = np.clip(x, -1e4, 1e4)
             if number % 2:
                 x = draw.floats(*shape)
-            given, rounding = (x.astype(dtype),), 0.0
+            x = x.astype(dtype)
+            given, rounding = (x,), rounding_of(x)
             if is_backward:
                 low, high = (-30, 30) if dtype == np.float32 else (-250, 250)
                 size = 10.0 ** draw.rng.integers(low, high)
@@ -316,22 +322,23 @@ def test_arrays_of_any_shape_and_size(student):
         cases(is_backward=True),
     )
     whole = draw.rng.random((2, 3, 128, 3072), np.float32)
+    of = "the wide states of a batch of BERT base"
     sweep.agrees(
         student.gelu_forward,
         lambda x: forward(x, "none"),
-        [sweep.Case("the wide states of a batch of BERT base", (x,)) for x in whole],
+        [sweep.Case(of, (x,)) for x in whole],
     )
-    # Of a tiny number half is left, and of its slope too.
+    sweep.agrees(student.gelu_forward, forward, [sweep.Case(of, (whole[0], "tanh"))])
+    for form in FORMS:
+        sweep.agrees(student.gelu_backward, backward, [sweep.Case(of, (*whole, form))])
+    # Of a tiny number half is left.
     for dtype in (np.float64, np.float32):
-        for size in 10.0 ** np.arange(-35, -5):
-            x = np.array([-size, size, 2 * size], dtype)
+        for size in 10.0 ** np.arange(-35, -5, 3):
+            x = np.array([-size, size, 2 * size, -10 * size, 10 * size, 100 * size], dtype)
             for form in FORMS:
-                case = sweep.Case(
-                    f"{np.dtype(dtype)} near {size:.0e}, {form!r}", (x,), {"approximation": form}
-                )
-                sweep.agrees(
-                    student.gelu_forward, lambda x, approximation: forward(x, approximation), [case]
-                )
+                sweep.same_each(student.gelu_forward(x, approximation=form), forward(x, form),
+                                of=f"GELU of {np.dtype(dtype)} near {size:.0e}, {form!r}"
+                                )  # fmt: skip
 
 
 def kinds(rng):
@@ -349,11 +356,32 @@ def kinds(rng):
     }
 
 
+# Seven numbers whose sum, ends, middle, limits, squares or product are those of zeros or of ones.
+COINCIDENCES = {
+    "numbers that add up to 0, with 0 at both ends and in the middle": (
+        [0, -1.5, 0.5, 0, 1.25, -0.25, 0]),
+    "numbers that add up to their count, with 1 at both ends and in the middle": (
+        [1, -0.5, 2.5, 1, 0.25, 1.75, 1]),
+    "numbers of which the largest is 1": [1, -0.5, 0.25, 1, 0.5, -2, 1],
+    "numbers of which the smallest is 1": [1, 1.5, 4, 1, 2, 3, 1],
+    "numbers whose product is 1": [2, 0.5, -4, -0.25, 1, 8, 0.125],
+    "1 and -1": [1, -1, 1, 1, -1, 1, 1],
+}  # fmt: skip
+
+
+def coincidences():
+    """The name of each, and a matrix whose rows and columns are these numbers, each begun at
+    another place."""
+    places = (np.arange(7)[:, None] - np.arange(7)) % 7
+    return [(kind, np.array(row, float)[places]) for kind, row in COINCIDENCES.items()]
+
+
 def test_sizes_and_kinds_of_numbers(student):
     rng, numbers = checks.rng(21), [*kinds(checks.rng(22)).items()]
     given = []
-    for (kind, x), (other, dout) in zip(numbers, [*numbers[7:], *numbers[:7]], strict=True):
-        given.append((f"{kind} in x, {other} in dout", x, dout))
+    for some, shift in ((numbers, 7), (coincidences(), 1)):
+        for (kind, x), (other, dout) in zip(some, some[shift:] + some[:shift], strict=True):
+            given.append((f"{kind} in x, {other} in dout", x, dout))
     rising = np.sort(rng.normal(size=12))
     given += [("x and dout alike", *[rng.normal(size=(4, 4))] * 2),
               ("a cube", *rng.normal(size=(2, 6, 6, 6))),
@@ -367,7 +395,7 @@ def test_sizes_and_kinds_of_numbers(student):
             given.append((f"{x.dtype} of shape {shape}", x, dout))
     forms = [(form, *case) for case in given for form in FORMS]
     sweep.agrees(student.gelu_forward, lambda x, approximation: forward(x, approximation),
-                 (sweep.Case(f"{of}, {form!r}", (x,), {"approximation": form})
+                 (sweep.Case(f"{of}, {form!r}", (x,), {"approximation": form}, rounding_of(x))
                   for form, of, x, _ in forms))  # fmt: skip
     # Where the slope is nearly 0, what is left is the rounding of its terms.
     sweep.agrees(student.gelu_backward,
@@ -382,6 +410,9 @@ def test_nothing_is_left_behind(student):
     for form in FORMS:
         checks.leaves_no_trace(student.gelu_forward, x, approximation=form)
         checks.leaves_no_trace(student.gelu_backward, dout, x, approximation=form)
+        before = "gelu_backward", (x, x), {"approximation": form}
+        out = student.gelu_backward.trace(x, x, approximation=form, before=before).value
+        checks.same(out, backward(x, x, form), of="the gradient where dout and x are one object")
     # What is kept must go by the shape too, and not by the order in memory alone.
     x, dout = checks.rng(23).normal(size=(2, 4, 4))
     for form in FORMS:

@@ -181,6 +181,43 @@ def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
             check_scores(student, q, k, value, mask, scale)
     check_near_the_limits_of_exp(student)
     check_largest_scores_that_are_equal(student)
+    check_arguments_that_are_one_object(student)
+
+
+def check_arguments_that_are_one_object(student):
+    """As in the self-attention of states as they are. Whole numbers, so that scores are exact; some
+    vectors are long, and match the short ones better than these match themselves."""
+    rng = checks.rng(141)
+    _, _, value, _, mask = inputs((3, 2, 4, 4, 4))
+    whole = rng.integers(-9, 10, (2, 3, 2, 4, 4)) * np.array([1.0, 4, 30, 7])[:, None]
+    for number, (size, dtype) in enumerate(
+        ((2.0**-5, np.float64), (8, np.float64), (2**14, np.float32))
+    ):
+        same, other = (size * whole).astype(dtype)
+        for which, given in enumerate((
+            (same, same, same), (same, same, value.astype(dtype)), (other, same, same),
+            (same, other, same))):  # fmt: skip
+            given = *given, mask if (number + which) % 2 else None
+            out = as_one_object(student.attention_forward, *given)
+            check(out, attend(*given), {
+                "the largest score of a row is not always the one of a vector with itself": (
+                    by_the_diagonal(*given)),
+            }, of=f", where equal arguments are one object, with numbers up to {270 * size:g}"
+                  )  # fmt: skip
+
+
+def as_one_object(function, *args):
+    """What it returns where equal arguments are one object, as in `f(x, x)`."""
+    return function.trace(*args, before=(function.name, args, {})).value
+
+
+def by_the_diagonal(query, key, value, mask):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = np.where(mask[:, None, None, :], scores, -np.inf)
+    e = np.exp(scores - np.diagonal(scores, axis1=-2, axis2=-1)[..., None])
+    probs = e / e.sum(-1, keepdims=True)
+    return probs @ value, probs
 
 
 def check_largest_scores_that_are_equal(student):
@@ -560,6 +597,15 @@ def test_the_backward_goes_by_what_it_is_given(student):
     for i, (name, mine) in enumerate(zip(names, checks.parts(out, *names), strict=True)):
         checks.same(mine, right[i], of=f"{name} after a forward with another query",
                     mistakes={says: wrong[i] for says, wrong in named.items()})  # fmt: skip
+    # Of arguments that are one object, each has a gradient of its own.
+    for one, other in itertools.combinations(range(4), 2):
+        given = [dcontext, query, key, value, probs]
+        given[one] = given[other]
+        out = as_one_object(student.attention_backward, *given)
+        for mine, gradient, name in zip(checks.parts(out, *names), backward(*given), names,
+                                        strict=True):  # fmt: skip
+            checks.same(mine, gradient, of=f"{name} where the arguments {one + 1} and {other + 1} "
+                        "are one object")  # fmt: skip
 
 
 INTEGERS = ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
@@ -616,11 +662,19 @@ def test_arrays_of_any_shape_and_size(student):
     )
     whole = draw.rng.random((2, 3, 6, 12, 128, 4), np.float32)
     of = "as many scores as a batch of BERT base has"
+    padded = (np.arange(128) < np.linspace(128, 20, 6)[:, None]).astype(np.int64)
     sweep.agrees(
         student.attention_forward,
         attended,
-        [sweep.Case(of, tuple(given)) for given in whole],
+        [sweep.Case(of, (*given, m)) for given, m in zip(whole, (None, padded), strict=True)],
         names=("context", "probs"),
+    )
+    given = whole[1, 0], *whole[0]
+    sweep.agrees(
+        student.attention_backward,
+        backward,
+        [sweep.Case(of, (*given, attend(*given[1:], padded)[1]))],
+        names=GRADIENTS,
     )
     # A share is tiny, and so is what its value learns; but not 0.
     query, value = np.ones((1, 1, 1, 1)), draw.rng.normal(size=(1, 1, 41, 1))
@@ -660,6 +714,26 @@ ROUND = [(8, 2, 10, 6, 16), (2, 8, 16, 16, 8), (1, 12, 32, 32, 64), (16, 1, 3, 2
          (2, 12, 8, 12, 10), (3, 4, 5, 3, 4), (4, 10, 4, 5, 5), (64, 1, 2, 2, 4)]  # fmt: skip
 
 
+# Seven numbers whose sum, ends, middle, limits, squares or product are those of zeros or of ones.
+COINCIDENCES = {
+    "numbers that add up to 0, with 0 at both ends and in the middle": (
+        [0, -1.5, 0.5, 0, 1.25, -0.25, 0]),
+    "numbers that add up to their count, with 1 at both ends and in the middle": (
+        [1, -0.5, 2.5, 1, 0.25, 1.75, 1]),
+    "numbers of which the largest is 1": [1, -0.5, 0.25, 1, 0.5, -2, 1],
+    "numbers of which the smallest is 1": [1, 1.5, 4, 1, 2, 3, 1],
+    "numbers whose product is 1": [2, 0.5, -4, -0.25, 1, 8, 0.125],
+    "1 and -1": [1, -1, 1, 1, -1, 1, 1],
+}  # fmt: skip
+
+
+def coincidences():
+    """The name of each, and a matrix whose rows and columns are these numbers, each begun at
+    another place."""
+    places = (np.arange(7)[:, None] - np.arange(7)) % 7
+    return [(kind, np.array(row, float)[places]) for kind, row in COINCIDENCES.items()]
+
+
 def special_cases(*, is_backward):
     found = []
     names = ("query", "key", "value", "dcontext")[: 3 + is_backward]
@@ -691,6 +765,11 @@ def special_cases(*, is_backward):
         masked.append((f"sentences {rows}, of which two are alike", two, sweep.MASKS[10]))
         masked.append((f"queries of sentences {rows}", usual | {"query": two["query"]},
                        sweep.MASKS[10 + number % 2]))  # fmt: skip
+    seven = dict(zip(names, inputs((2, 1, 7, 7, 7), seed=140), strict=False))
+    for kind, some in coincidences():
+        for one, other in (("query", names[-1]), ("key", "value")):
+            alike = {name: np.broadcast_to(some, (2, 1, 7, 7)) for name in (one, other)}
+            masked.append((f"{kind} in the {one} and the {other}", seven | alike, None))
     square = dict(zip(names, inputs((2, 2, 4, 4, 6), seed=96), strict=False))
     for one, other in itertools.combinations(names, 2):
         given = usual if usual[one].shape == usual[other].shape else square

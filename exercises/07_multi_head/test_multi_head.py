@@ -660,11 +660,13 @@ def test_arrays_of_any_shape_and_size(student):
 
     sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))
     of = "as many scores as a batch of BERT base has"
-    whole = [inputs((6, 128, 24, 12), seed=seed, dtype=np.float32)[:2] for seed in (60, 61)]
-    sweep.agrees(
-        student.multi_head_forward, right, [sweep.Case(of, (*given, 12)) for given in whole]
-    )
-    for number, case in enumerate(cases(is_backward=True)):
+    one, other = (inputs((6, 128, 24, 12), seed=seed, dtype=np.float32) for seed in (60, 61))
+    lengths = np.array([[128], [60], [100], [31], [128], [77]])  # 128 does not fit into 8 bits
+    masked = *other[:2], 12, (np.arange(128) < lengths).astype(np.int8)
+    sweep.agrees(student.multi_head_forward, right, [
+        sweep.Case(of, (*one[:2], 12)), sweep.Case(f"{of}, with a mask", masked)])  # fmt: skip
+    whole = sweep.Case(f"{of}, with a mask", (other[2], *masked), magnitude=0.1)
+    for number, case in enumerate((*cases(is_backward=True), whole)):
         args, options = sweep.laid_out((case.args, case.options), number)
         out = checks.parts(student.multi_head_backward(*args, **options), "dx", "dweights")
         expected = right_back(*case.args, **case.options)
@@ -783,6 +785,28 @@ def special_cases(*, is_backward):
         for mask in (None, sweep.MASKS[10]):
             of = f"matrices and biases of {' and '.join(names)} that are 0"
             yield of + ", with a mask" * bool(mask), x, weights | changed, 2, mask, dout
+    # What a sum, or some of the rows, cannot tell from zeros, ones, or rows that are all alike.
+    x, weights, dout, _ = inputs((5, 5, 6, 2), seed=126)
+    zeros = {name: balanced(w) for name, w in weights.items()}
+    of = "vectors and weights that add up to 0 along every axis"
+    yield of, balanced(x), zeros, 2, None, balanced(dout)
+    ones = {name: 1 + w if "bias" in name else np.eye(6) + w - w.T for name, w in zeros.items()}
+    of = "matrices with the sums and the diagonal of the unit matrix, and the rest of mean 1"
+    yield of, 1 + balanced(x), ones, 2, None, 1 + balanced(dout)
+    mask, rows = np.array(sweep.PLACES[:5]), [0, 1, 0, 2, 0]
+    of = "of which the first, the middle and the last are alike"
+    yield f"five masks {of}", x, weights, 2, mask[rows], dout
+    yield f"five sentences {of}", x[rows], weights, 2, mask, dout
+    yield f"five sentences {of}, and so are their masks", x[rows], weights, 2, mask[rows], dout
+    yield f"five gradients {of}", x, weights, 2, mask, dout[rows]
+
+
+def balanced(x):
+    """Numbers of the size of `x` that add up to 0, without rounding, along each axis."""
+    x = np.round(3 * x)
+    for axis, length in enumerate(x.shape):
+        x = length * x - x.sum(axis, keepdims=True)
+    return x / 2.0 ** round(math.log2(3 * x.size))
 
 
 def check_special_arrays(student):
@@ -799,6 +823,8 @@ def check_special_arrays(student):
             given = {"x": x, "weights": weights, "heads": heads}
             given |= {} if mask is None else {"attention_mask": mask}
             by_name, of = number % 2 == 0, f"{of}, {dtype.__name__}"
+            if is_backward and (" with the " in of or "dout that is x" in of):
+                check_equal_arguments_that_are_one_object(student, dout, *given.values(), of=of)
             if not is_backward:
                 out = (student.multi_head_forward(**given) if by_name else
                        student.multi_head_forward(*given.values()))  # fmt: skip
@@ -824,6 +850,19 @@ def check_special_arrays(student):
                 if "key.bias" in name:  # it is 0 apart from rounding
                     magnitude = float(np.abs(right[1]["key.weight"]).max(initial=1))
                 sweep.same(mine, wanted, of=f"{name} for {of}", magnitude=magnitude)
+
+
+def check_equal_arguments_that_are_one_object(student, dout, *given, of):
+    """As where a caller builds several weights from one array."""
+    shared = {"before": ("merge_heads", (), {})}  # that call comes to nothing
+    of, mask = f"{of}, where equal arguments are one object", given[3:] or (None,)
+    out = student.multi_head_forward.trace(*given, **shared).value
+    sweep.same(out, run(*given[:3], *mask)[0], of=f"the result for {of}", magnitude=1.0)
+    out = student.multi_head_backward.trace(dout, *given, **shared).value
+    dx, dweights = checks.parts(out, "dx", "dweights")
+    right = run_back(dout, *given[:3], *mask)
+    sweep.same(dx, right[0], of=f"dx for {of}", magnitude=1.0)
+    sweep.same(dweights, right[1], of=f"dweights for {of}", magnitude=10.0)
 
 
 def test_numbers_that_are_nearly_alike_are_not_taken_for_equal(student):
@@ -870,6 +909,7 @@ def test_nothing_is_left_behind(student):
     for number, role in enumerate(("query", "key", "value", "output")):  # and so does a bias
         weights = weights | {f"{role}.bias": weights[f"{role}.bias"] + number}
     checks.leaves_no_trace(student.multi_head_forward, x, weights, 2)
+    check_the_same_numbers_in_another_order(student)
     # What is kept for the next call must go by the shape of x, and by the order of its axes.
     x, weights, dout, _ = inputs((4, 4, 4, 2), seed=99)
     for shape in ((4, 4, 4), (2, 8, 4), (8, 2, 4), (1, 16, 4), None):
@@ -885,6 +925,25 @@ def test_nothing_is_left_behind(student):
         parts = attention.split_heads(given, 2)
         checks.same(student.split_heads(given, 2), parts, of=f"the parts {of}")
         checks.same(student.merge_heads(parts), given, of=f"the merged parts {of}")
+
+
+def check_the_same_numbers_in_another_order(student):
+    """They are other arguments, though their sums and both ends of each array are the same."""
+    x, weights, dout, mask = inputs((3, 5, 6, 2), seed=127)
+    x, weights = np.round(2 * x), {name: np.round(2 * w) / 4 for name, w in weights.items()}
+    for name in ("x", "mask", *weights):
+        first = {"x": x, "mask": mask, **weights}
+        second = first | {name: first[name].copy()}
+        second[name].flat[1:-1] = first[name].flat[-2:0:-1]
+        x_, mask_, *others = second.values()
+        given = x_, dict(zip(weights, others, strict=True)), 2, mask_
+        student.multi_head_forward(x, weights, 2, mask)
+        of = f"after a forward with the numbers of {name} in another order"
+        out = student.multi_head_backward(dout, *given)
+        checks.same(checks.parts(out, "dx", "dweights"), run_back(dout, *given),
+                    of=f"(dx, dweights) {of}", magnitude=10.0)  # fmt: skip
+        student.multi_head_forward(x, weights, 2, mask)
+        checks.same(student.multi_head_forward(*given), run(*given)[0], of=f"the result {of}")
 
 
 def check_padding_is_left_as_it_is(student, dout, *given):

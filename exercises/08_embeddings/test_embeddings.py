@@ -664,6 +664,7 @@ def test_batches_and_tables_of_any_size(student):
     sweep.agrees(student.embeddings_backward, right_gradients, cases(is_backward=True))
     check_special_batches(student)
     check_long_rows(student)
+    check_the_sizes_of_bert(student)
 
 
 def check_long_rows(student):
@@ -678,6 +679,32 @@ def check_long_rows(student):
         sweep.same(student.embeddings_backward(dout, ids, types, weights),
                    right_gradients(dout, ids, types, weights), of=f"the gradients for {of}",
                    magnitude=1.0)  # fmt: skip
+
+
+def check_the_sizes_of_bert(student):
+    """Neighbors in the vocabulary of BERT base, in the smallest type that holds it; and a batch of
+    more than a million numbers, of two texts in turn."""
+    rng = checks.rng(91)
+    ids = (30_522 - rng.integers(1, 22, (5, 8))).astype(np.int16)
+    types, weights = case(5, 8, 2, vocab=30_522, segments=5, seed=92)[1:]
+    dout = rng.normal(size=(5, 8, 2))
+    given, of = (ids, types.astype(np.int16), weights), "int16 ids of the last of 30,522 words"
+    right = operations.embedding_backward(dout, (ids, (30_522, 2)))
+    sweep.same(student.lookup_backward(dout, ids, 30_522), right,
+               of=f"the gradient of the table for {of}")  # fmt: skip
+    sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
+               of=f"the embeddings for {of}")  # fmt: skip
+    sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
+               of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
+    *two, weights = case(2, 128, 768, positions=128, seed=95, dtype=np.float32)
+    dout, rows = rng.random((2, 128, 768), np.float32), np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1])
+    given, of = [ids[rows] for ids in two], "11 rows of 128 tokens and the hidden size of BERT base"
+    sweep.same(student.embeddings_forward(*given, weights), right_embeddings(*two, weights)[rows],
+               of=f"the embeddings of {of}")  # fmt: skip
+    times = np.bincount(rows).astype(np.float32)[:, None, None]
+    sweep.same(student.embeddings_backward(dout[rows], *given, weights),
+               right_gradients(times * dout, *two, weights), of=f"the gradients of {of}",
+               magnitude=1.0)  # fmt: skip
 
 
 # Round numbers, and axes that are equally long: batch, seq, hidden.
@@ -710,6 +737,18 @@ def special_batches():
             too, second = kinds[(number + shift) % len(kinds)]
             of = f"{one} that is {what}, and {other} that is {too}"
             yield of, dout, ids, types, weights | {one: array, other: second}
+    # What a sum, or some of the rows, cannot tell from zeros, ones, or rows that are all alike.
+    zeros = {name: balanced(w) for name, w in weights.items()}
+    of, both = "that add up to 0 along every axis", {SCALE: 1 + zeros[SCALE]}
+    yield f"a dout and weights {of}, a scale of mean 1", balanced(dout), ids, types, zeros | both
+    yield f"a dout of mean 1, a shift {of}", 1 + balanced(dout), ids, types, weights | {
+        SCALE: zeros[SCALE], SHIFT: zeros[SHIFT]}  # fmt: skip
+    five, rows = case(5, 4, 6, vocab=16, segments=3, seed=90)[:2], [0, 1, 0, 2, 0]
+    above, of = rng.normal(size=(5, 4, 6)), "of which the first, the middle and the last are alike"
+    yield f"five rows of words {of}", above, five[0][rows], five[1], weights
+    yield f"five rows of segments {of}", above, five[0], five[1][rows], weights
+    yield f"five texts {of}", above, five[0][rows], five[1][rows], weights
+    yield f"five gradients {of}", above[rows], *five, weights
     twins = weights[WORDS].copy()
     twins[1::2] = twins[::2]
     yield "words whose rows are alike two by two", dout, ids, types, weights | {WORDS: twins}
@@ -719,6 +758,14 @@ def special_batches():
         changed = {name: weights[name] * times for name in (SCALE, SHIFT)}
         yield f"a scale and a shift times {times:g}", dout, ids, types, weights | changed
         yield f"a dout times {times:g}", dout * times, ids, types, weights
+
+
+def balanced(x):
+    """Numbers of the size of `x` that add up to 0, without rounding, along each axis."""
+    x = np.round(3 * x)
+    for axis, length in enumerate(x.shape):
+        x = length * x - x.sum(axis, keepdims=True)
+    return x / 2.0 ** round(np.log2(3 * x.size))
 
 
 def check_special_batches(student):
@@ -791,6 +838,7 @@ def test_nothing_is_left_behind(student):
         checks.same(student.embeddings_backward(dout, *inputs, eps=0.1),
                     right_gradients(dout, *inputs, eps=0.1, pad_id=0),
                     of=f"the gradients after a forward with another {name}")  # fmt: skip
+    check_arguments_that_are_equal_or_have_the_same_numbers(student)
     # What is kept for the next call must go by the shape of the ids, and by their type.
     whole, weights = np.array([1, 0, 0, 0, 1, 1, 0, 1]), case(2, 8, 3, seed=88)[2]
     above = checks.rng(89).normal(size=(8, 3))
@@ -804,3 +852,34 @@ def test_nothing_is_left_behind(student):
         same_gradients(student.embeddings_backward(dout, ids, ids, weights),
                        right_gradients(dout, ids, ids, weights), {}, of=f"the gradients {of}"
                        )  # fmt: skip
+
+
+def check_arguments_that_are_equal_or_have_the_same_numbers(student):
+    ids, types, weights = case(3, 5, 6, positions=11, segments=11, seed=93)
+    dout = checks.rng(94).normal(size=(3, 5, 6))
+    # Arrays that stand under two names have a gradient under each of them.
+    twins = weights | {POSITIONS: weights[WORDS], SEGMENTS: weights[WORDS], SHIFT: weights[SCALE]}
+    shared = {"before": ("embeddings_forward", (), {})}  # that call comes to nothing
+    of = "where equal arguments are one object"
+    out = student.embeddings_forward.trace(ids, ids, twins, **shared).value
+    checks.same(out, right_embeddings(ids, ids, twins), of=f"the embeddings {of}")
+    out = student.embeddings_backward.trace(dout, ids, ids, twins, **shared).value
+    same_gradients(out, right_gradients(dout, ids, ids, twins), {}, of=f"the gradients {of}")
+    # Whole numbers in another order, of which neither the sum nor both ends tell the difference.
+    arguments = {"input_ids": ids, "token_type_ids": types}
+    arguments |= {name: np.round(3 * w) for name, w in weights.items()}
+    for name, first in arguments.items():
+        turned = first.copy()
+        turned.flat[1:-1] = first.flat[-2:0:-1]
+        before, after = (
+            (a["input_ids"], a["token_type_ids"], {w: a[w] for w in weights})
+            for a in (arguments, arguments | {name: turned})
+        )
+        of = f"after a forward with the numbers of {name} in another order"
+        student.embeddings_forward(*before, eps=0.1)
+        same_gradients(student.embeddings_backward(dout, *after, eps=0.1),
+                       right_gradients(dout, *after, eps=0.1), {}, of=f"the gradients {of}"
+                       )  # fmt: skip
+        student.embeddings_forward(*before, eps=0.1)
+        checks.same(student.embeddings_forward(*after, eps=0.1),
+                    right_embeddings(*after, eps=0.1), of=f"the embeddings {of}")  # fmt: skip

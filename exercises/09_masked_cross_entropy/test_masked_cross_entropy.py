@@ -357,6 +357,23 @@ def check_that_a_shift_changes_nothing(student):
                     gradient_of(0.7, logits, labels, weights).astype(dtype),
                     of=f"the gradient of {of}", tolerance=1e-6,
                     mistakes={likely: p.astype(dtype)})  # fmt: skip
+    # Slots of which one lies so far above the other that its largest logit does not serve both.
+    logits, labels, weights = case((2, 4, 5), seed=26)
+    logits = np.round(logits * 64) / 64
+    for dtype, gaps in ((np.float32, (80, 88, 95, 101, 104)),
+                        (np.float64, (700, 709, 725, 740, 746))):  # fmt: skip
+        for gap in gaps:
+            shifts = np.resize([0, gap], (2, 4, 1)) - (gap // 2)
+            inputs = (logits + shifts).astype(dtype), labels, weights
+            of = f"{dtype.__name__} logits of which every second slot lies {gap} above the others"
+            likely = "one largest logit for several slots: what lies far below it loses its digits"
+            checks.same(student.masked_cross_entropy_forward(*inputs),
+                        loss_of(logits, labels, weights), of=f"the loss of {of}", tolerance=1e-5,
+                        mistakes={likely: lambda out: True})  # fmt: skip
+            checks.same(student.masked_cross_entropy_backward(0.7, *inputs),
+                        gradient_of(0.7, logits, labels, weights).astype(dtype),
+                        of=f"the gradient of {of}", tolerance=1e-5,
+                        mistakes={likely: lambda out: True})  # fmt: skip
     # Nor where an exponential of the logits themselves would not overflow.
     likely = "the largest logit is not subtracted where none is large: always do it"
     for shift in (0, 30, 60):
@@ -595,15 +612,45 @@ def test_arrays_of_any_shape_and_size(student):
     )
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
-    whole = [case((2, 20, 30_522), seed=seed, dtype=np.float32) for seed in (40, 41)]
-    sweep.agrees(
-        student.masked_cross_entropy_backward,
-        gradient_of,
-        [sweep.Case("40 masks and the words of BERT base", (1.0, *given)) for given in whole],
-    )
-    sweep.agrees(student.masked_cross_entropy_forward, loss_of,
-                 [sweep.Case("40 masks and the words of BERT base", whole[0])])  # fmt: skip
+    rng = checks.rng(40)
+    few = rng.normal(size=(1, 7, 30_522)).astype(np.float32)
+    labels, weights = rng.integers(0, 30_522, (1, 35)), rng.choice([0.5, 0, 2], (1, 35))
+    whole = [(np.tile(few, (1, 5, 1)), labels, weights.astype(np.float32))]  # more than a million
+    whole.append(tuple(np.flip(array, 1).copy() for array in whole[0]))
+    of = "35 masks and the words of BERT base"
+    sweep.agrees(student.masked_cross_entropy_backward, gradient_of,
+                 [sweep.Case(of, (1.0, *given)) for given in whole])  # fmt: skip
+    check_millions_of_logits(student)
     check_special_arrays(student)
+
+
+def check_millions_of_logits(student):
+    """More than four million, of seven slots again and again, whose labels and weights differ."""
+    rng = checks.rng(27)
+    seven = rng.normal(size=(7, 30_522)).astype(np.float32)
+    labels, weights = rng.integers(0, 30_522, (2, 70)), np.float32(rng.integers(0, 3, (2, 70)))
+    weights[1, -10:] = 9  # of a second block of four million they count most
+    logits = np.tile(seven, (20, 1))
+    largest = seven.max(-1).astype(np.float64)
+    log_sum = largest + np.log(np.exp(seven - largest[:, None]).sum(-1))
+    at_label = logits[np.arange(140), labels.ravel()]
+    each, share = np.tile(log_sum, 20) - at_label, weights.ravel() / weights.sum()
+    given = logits.reshape(2, 70, 30_522), labels, weights
+    of = "140 masks and the words of BERT base"
+    checks.same(student.masked_cross_entropy_forward(*given), float((each * share).sum()),
+                of=f"the loss of {of}", tolerance=1e-4)  # fmt: skip
+    out = student.masked_cross_entropy_backward(1.0, *given)
+    checks.that(np.shape(out) == given[0].shape, f"the gradient of {of} has another shape")
+    # Of each slot the label and 50 other classes.
+    rows, columns = np.arange(140)[:, None], np.arange(50) * 600
+    found = np.reshape(out, (140, -1))
+    columns = np.concatenate([labels.reshape(140, 1), np.tile(columns, (140, 1))], 1)
+    probs = np.exp(logits[rows, columns] - np.tile(log_sum, 20)[:, None])
+    right = (probs - (columns == labels.reshape(140, 1))) * share[:, None]
+    is_used = share[:, None] > 0
+    unit = np.where(is_used, np.abs(right), 1)
+    checks.same(found[rows, columns] / unit, right / unit, tolerance=1e-3,
+                of=f"the gradient of {of}, each number divided by what it should be")  # fmt: skip
 
 
 # Round numbers, and axes that are equally long: slots, then classes.
@@ -636,7 +683,8 @@ def special_cases():
         weights = rng.uniform(0.25, 2, labels.shape)
         in_order = np.sort(logits, -1)
         tied = np.where(logits == in_order[..., -2:-1], in_order[..., -1:], logits)
-        more = [("negative", -1 - np.abs(logits)), ("the largest twice in each slot", tied)]
+        more = [("negative", -1 - np.abs(logits)), ("the largest twice in each slot", tied),
+                ("balanced: they add up to 0 along every axis", balanced(logits))]  # fmt: skip
         for what, array in (*special(logits), *more):
             yield f"logits that are {what}", array, labels, weights
         more = [("those of the largest logits", logits.argmax(-1)), ("0", 0 * labels),
@@ -647,10 +695,28 @@ def special_cases():
                 ]  # fmt: skip
         for what, array in (*special(labels), *more):
             yield f"labels that are {what}", logits, array, weights
-        for number, (what, array) in enumerate(special(weights)):
+        more = [("of mean 1", 1 + balanced(weights) / 8)]
+        for number, (what, array) in enumerate((*special(weights), *more)):
             whole = np.ceil(2 * array).astype(kinds[number % 7])
             yield f"weights that are {what}", logits, labels, array
             yield f"{whole.dtype} weights that are {what}", logits, labels, whole
+
+    # Of five rows those that a shortcut may compare are alike, and the others are not.
+    logits, labels, _ = case((5, 4, 6), seed=28)
+    weights, rows = checks.rng(29).uniform(0.25, 2, (5, 4)), [0, 1, 0, 2, 0]
+    for names in (("logits",), ("labels",), ("weights",), ("logits", "labels"),
+                  ("labels", "weights"), ("logits", "labels", "weights")):  # fmt: skip
+        given = {"logits": logits, "labels": labels, "weights": weights}
+        given |= {name: given[name][rows] for name in names}
+        yield f"{' and '.join(names)} whose first, middle and last row are alike", *given.values()
+
+
+def balanced(x):
+    """Numbers of the size of `x` that add up to 0, without rounding, along each axis."""
+    x = np.round(3 * x)
+    for axis, length in enumerate(x.shape):
+        x = length * x - x.sum(axis, keepdims=True)
+    return x / 2.0 ** round(math.log2(3 * x.size))
 
 
 def check_special_arrays(student):
@@ -679,8 +745,28 @@ def check_that_numbers_in_another_shape_are_other_numbers(student):
     both_are_right(student, inputs, of=" of the same logits for 3 classes, not 6")
 
 
+def check_that_numbers_in_another_order_are_other_numbers(student):
+    """Neither their sum nor both ends tell the difference."""
+    logits, labels, weights = case((3, 4, 5), seed=30)
+    arguments = {"logits": np.round(2 * logits), "labels": labels, "weights": weights}
+    for name, first in arguments.items():
+        turned = first.copy()
+        turned.flat[1:-1] = first.flat[-2:0:-1]
+        inputs = tuple((arguments | {name: turned}).values())
+        of = f"after a forward with the numbers of {name} in another order"
+        student.masked_cross_entropy_forward(**arguments)
+        out = student.masked_cross_entropy_backward(0.7, *inputs)
+        checks.same(out, gradient_of(0.7, *inputs), of=f"the gradient {of}", mistakes={
+            "what is kept for the next call is found again by a sum, or by some of the numbers": (
+                lambda out: True)})  # fmt: skip
+        student.masked_cross_entropy_forward(**arguments)
+        checks.same(student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
+                    of=f"the loss {of}")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     check_that_numbers_in_another_shape_are_other_numbers(student)
+    check_that_numbers_in_another_order_are_other_numbers(student)
     logits, labels, weights = inputs = case((2, 4, 5))
     checks.leaves_no_trace(student.masked_cross_entropy_forward, *inputs)
     checks.leaves_no_trace(student.masked_cross_entropy_backward, 0.7, *inputs)

@@ -779,13 +779,22 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
             of=f"of {tokens:,} tokens {of}, at the rate {rate:.8g}",
             likely=sweep.COARSE,
         )
-    # Of 100,000 words, those that draws of 16 bits can tell apart are 65,536 at most.
-    ids = np.full((700, 100), 99_999, np.int32)
-    shown, _ = mask(student, ids, rate=1.0, vocab_size=100_000, special_ids=[0, 3, 500], mask_id=3)
-    words = shown[(shown != 3) & (shown != 99_999)]
+    # Of 98,304 words, 3 times 2 to the 15, draws of 16 bits reach two of three; those of a few bits
+    # more reach a third of them once more than the others: every third, or the first third.
+    count, special_ids = 3 << 15, [0, 3, 500]
+    ids = np.full((700, 100), count + 2, np.int32)
+    shown, _ = mask(student, ids, rate=1.0, vocab_size=count + 3, special_ids=special_ids,
+                    mask_id=3)  # fmt: skip
+    words = shown[(shown != 3) & (shown != ids)]
     checks.that(len(words) > 5_000, f"{len(words)} of {ids.size} tokens became another word")
-    sweep.is_fine(words, 100_000, of="the random words from a vocabulary of 100,000")
-    check_several_in_a_row(words < 30_000, 0.3, of="a random word below 30,000")
+    words = words - np.searchsorted(special_ids, words)  # numbered without the special ids
+    sweep.is_fine(words, count, of=f"the random words from a vocabulary of {count:,}")
+    for which, part in (("of number {} after a multiple of 3", words % 3),
+                        ("of third {}", words // (count // 3))):  # fmt: skip
+        for number in range(3):
+            is_chance((part == number).sum(), len(words), 1 / 3, likely=sweep.COARSE,
+                      of=f"the random words {which.format(number)} of {count:,}")  # fmt: skip
+    check_several_in_a_row(words < 0.3 * count, 0.3, of="a random word of the first 30%")
     if not loops:  # one draw for all that becomes of a token: of few selected, its last bits
         ids = np.full((3_000, 1_000), 29_999, np.int16)
         shown, _ = mask(student, ids, rate=1.5e-3, vocab_size=30_000, special_ids=[0, 3, 500],

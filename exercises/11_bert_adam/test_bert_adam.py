@@ -781,6 +781,38 @@ def test_weights_and_settings_of_any_size(student):
         zeros = {n: np.zeros_like(w) for n, w in case.args[0].items()}
         checks.same(state, {"m": zeros, "v": zeros}, of=f"the first state of {case.of}")
     check_names_and_values_of_every_kind(student)
+    check_a_weight_of_a_million_numbers(student)
+
+
+def check_a_weight_of_a_million_numbers(student):
+    """All numbers are treated alike, also those of a weight as large as BERT's word embeddings (23
+    million numbers; here it is 110 times the same 10,007)."""
+    few, many = ({"a.weight": np.ones(count, np.float32)} for count in (2, 200))
+    short, long = ((x, x, {"m": x, "v": x}) for x in (few, many))
+    if (sweep.runs_a_loop(student.adam_step, short, long, learning_rate=0.1)
+            or sweep.runs_a_loop(student.clip_gradients, (few, 1.0), (many, 1.0))):  # fmt: skip
+        return  # one number after the other, it would take long
+    rng = checks.rng(61)
+    parts = [{"a.weight": rng.random(10_007, np.float32)} for _ in range(4)]
+
+    def whole(tree):
+        return {name: np.tile(part, 110) for name, part in tree.items()}
+
+    w, g, m, v = map(whole, parts)
+    out = student.adam_step(w, g, {"m": m, "v": v}, learning_rate=0.1, weight_decay=0.5)
+    moved, state = checks.parts(out, "the weights", "the state")
+    right, after = wrong_run(parts[0], parts[1:2], 0.1, weight_decay=0.5,
+                             state={"m": parts[2], "v": parts[3]})  # fmt: skip
+    of = "after a step of a weight of 1,100,770 numbers"
+    checks.same(moved, whole(right), of=f"the weights {of}")
+    checks.same(only_m_and_v(state), {kind: whole(after[kind]) for kind in "mv"},
+                of=f"the state {of}")  # fmt: skip
+    norm = clipped(g, 1.0)[1]
+    out = student.clip_gradients(g, norm / 2)
+    found, its_norm = checks.parts(out, "the gradients", "the norm")
+    checks.same(its_norm, norm, of="the norm of 1,100,770 numbers", tolerance=1e-3)
+    checks.same(found, whole({"a.weight": parts[1]["a.weight"] / 2}), tolerance=1e-3,
+                of="1,100,770 numbers, clipped to half their norm")  # fmt: skip
 
 
 @pytest.mark.hint(3)

@@ -742,6 +742,59 @@ def test_masks_of_any_width_and_scores_of_any_size(student):
                     mistakes={"the number at padding is not the lowest: use torch.finfo(dtype).min":
                               lambda out: True})  # fmt: skip
 
+    check_weights_that_look_simple(student)
+    check_sizes_of_bert(student)
+
+
+def check_weights_that_look_simple(student):
+    """Some matrices are one object, and pairs of numbers add up to 0, those of scales to 2."""
+    x, mask, drawn, heads = case(2, 5, 12, 3, seed=13)
+    weights = {}
+    for name, w in drawn.items():
+        half = (16 * w[..., ::2]).round() / 16  # so that the sums are exact
+        weights[name] = torch.stack([half, 2.0 * ("Norm.weight" in name) - half], -1).flatten(-2)
+    for name in ("self.key", "self.value", "output.dense"):
+        weights[f"attention.{name}.weight"] = weights["attention.self.query.weight"]
+    weights["output.LayerNorm.weight"] = weights["attention.output.LayerNorm.weight"]
+    given = x, mask, weights
+    for function, right in ((student.self_attention, attention_of),
+                            (student.encoder_layer, layer_of)):  # fmt: skip
+        before = function.name, given, {"heads": heads}, 1
+        checks.same(
+            function.trace(*given, heads=heads, before=before).value,
+            right(*given, heads),
+            of=f"the result of {function.name}, where query, key and value have one matrix, scales "
+            "add up to their count and other weights to 0",
+            mistakes={"what is one object, or has a simple sum, is treated like something simpler":
+                      lambda out: True},
+        )  # fmt: skip
+
+
+def check_sizes_of_bert(student):
+    """More than a million attention weights; numbers of tokens that 8 bits do not hold."""
+    batch, seq, heads = 2, 260, 12
+    x, _, weights, _ = case(batch, seq, heads, heads, seed=14, wide=2)
+    weights = {n: w / len(w) ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+    order = torch.rand(batch, seq, generator=checks.generator(15)).argsort(1)
+    mask = (order < torch.tensor([[256], [200]])).long()
+    of = f"{batch} rows of {seq} tokens, 256 and 200 of them no padding, {heads} heads"
+    likely = {"a block of rows is treated in another way than the first, or tokens are counted in "
+              "8 bits": lambda out: True}  # fmt: skip
+    checks.same(student.encoder_layer(x, mask.to(torch.int8), weights, heads=heads),
+                layer_of(x, mask, weights, heads), of=f"the states of {of}", mistakes=likely
+                )  # fmt: skip
+    # Where all weights are equal, a context says how many of a query's are left in a head.
+    weights = {name: torch.zeros_like(w).float() for name, w in weights.items()}
+    weights["attention.self.value.bias"] += 1.0
+    context = student.self_attention(x.float(), torch.ones_like(mask), weights, heads=heads,
+                                     attention_dropout=0.5, training=True)  # fmt: skip
+    left = (context * seq / 2).round().flatten(0, 1)
+    for lines, names in ((left, "queries"), (left.T, "heads")):
+        different = len(lines.unique(dim=0))
+        checks.that(different == len(lines), f"in training, of {len(lines)} {names} of {of} only "
+                    f"{different} keep different numbers of attention weights",
+                    likely="the draws of one block serve for another too")  # fmt: skip
+
 
 def test_every_dropout_of_every_call_is_drawn_anew(student):
     # What the two output layers give is 2 and 200, or 0: a state of 64 numbers has four levels.

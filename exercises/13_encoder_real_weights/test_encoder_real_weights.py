@@ -477,7 +477,17 @@ def test_encoders_and_batches_of_any_size(student):
         (2, 130, {"max_position_embeddings": 140}),
         (2, 131, {"max_position_embeddings": 140}),
         (2, 260, {"max_position_embeddings": 260}),
-        (2, 261, {"max_position_embeddings": 261}),
+        # more than a million attention weights
+        (
+            2,
+            261,
+            {
+                "max_position_embeddings": 261,
+                "num_attention_heads": 12,
+                "hidden_size": 12,
+                "num_hidden_layers": 1,
+            },
+        ),
     ):
         config = BertConfig(**{**small, **changes}, hidden_act=next(acts))
         weights = encoder_of(stored(config, seed=seq, dtype=torch.float64))
@@ -540,7 +550,31 @@ def test_encoders_and_batches_of_any_size(student):
         tolerance=0.0,
     )
     check_values_of_every_kind(student)
+    check_weights_that_look_simple(student)
     check_files_of_every_kind(student)
+
+
+def check_weights_that_look_simple(student):
+    """Matrices of all layers are one object, and pairs of numbers add up to 0, those of scales to
+    2; segments add up to their count."""
+    config = WIDE.with_changes(hidden_size=8, type_vocab_size=3)
+    weights = {}
+    for name, w in encoder_of(stored(config, seed=9)).items():
+        half = (16 * w[..., ::2]).round() / 16  # so that the sums are exact
+        w = torch.stack([half, 2.0 * ("Norm.weight" in name) - half], -1).flatten(-2)
+        alike = w.shape == (8, 8) and name.startswith("encoder.")
+        weights[name] = weights.setdefault("encoder.same", w) if alike else w
+    del weights["encoder.same"]
+    inputs = batch(config, 3, 8)
+    inputs["token_type_ids"][:] = torch.tensor([0, 2]).repeat(4)
+    given = as_config(config), weights
+    out = student.encode.trace(*given, **inputs, before=("encode", given, inputs, 1)).value
+    expected = reference(config, weights, inputs)
+    checks.same(out, (list(expected.hidden_states), expected.pooled), mistakes={
+        "what is one object, or has a simple sum, is treated like something simpler":
+            lambda out: True},
+        of="the states and the pooled vector, where query, key and value of all layers have one "
+           "matrix, scales add up to their count and other weights to 0")  # fmt: skip
 
 
 def check_values_of_every_kind(student):
@@ -627,17 +661,22 @@ def check_files_of_every_kind(student):
                         "tensors of 0 are left out": lambda out: out.keys() == {
                             name for name, w in expected.items() if w.any()},
                         **load_mistakes(expected)})  # fmt: skip
-    fields = {"num_hidden_layers": 2, "layer_norm_eps": 1.5e-15, "model_type": "bert",
+    fields = {"num_hidden_layers": 1, "vocab_size": 40, "max_position_embeddings": 9,
+              "layer_norm_eps": 1.5e-15, "model_type": "bert",
               "id2label": {"0": "no", "1": "läuft 🙂", "10": None}, "problem_type": None,
               "num_labels": 2**53 + 1, "empty": {}, "a list": [1, 2.0, None, [True, "\"\\"]],
               "rate": 0.1234567890123456, "space ": "  two  ", "tie": False,
               "Name": "Models/BERT Ä"}  # fmt: skip
     for text in (json.dumps(fields, indent=2) + "\n", json.dumps(fields, ensure_ascii=False)):
         files = Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
-        found, _ = checks.parts(student.load_encoder(files), "the config", "the weights")
+        found, weights = checks.parts(student.load_encoder(files), "the config", "the weights")
         checks.same(found, fields, of="the config, as json.loads gives it", tolerance=0.0,
                     mistakes={"the config gets an entry that its file has not": lambda out: (
                         out.keys() > fields.keys())})  # fmt: skip
+        checks.same(weights, expected, of="the weights of a file with a layer and 10 words more "
+                    "than its config says", mistakes={"the config decides which weights are there: "
+                                                      "take all that the file has":
+                                                      lambda out: True})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

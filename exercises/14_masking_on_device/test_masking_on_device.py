@@ -95,7 +95,8 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
         for given in (None, 0.0, 0.44, 0.1234):
             rate = OWN if given is None else given
             most = MaskingRecipe(rate or OWN).max_predictions(seq)
-            for slots in (most + 2,) if ids is long else (most + 2, 3, 1, seq):
+            # Of long rows, those of rate 0 say no more than those of short ones.
+            for slots in (most + 2, 3, 1, seq) if ids is not long else (most + 2,) * (given != 0):
                 weights = mask(student, ids, attention_mask, rate=given, slots=slots)[3]
                 expected, sure = wanted_counts(ids, attention_mask, slots, rate)
                 checks.same(
@@ -569,10 +570,10 @@ def test_every_masked_token_is_drawn_by_itself(student):
     sweep.is_unrelated(fates, of="masks that show [MASK], in the order of their slots")
     is_chosen = torch.zeros(ids.shape).scatter_add(1, positions, weights)
     is_word = is_chosen.sum(0) > 0
-    at_places = sweep.about_mean(shown == MASK, is_chosen > 0)[:, is_word]
-    is_chosen = sweep.about_mean(is_chosen, is_word.expand(ids.shape))[:, is_word]
-    of = "the places that are masked and those that show [MASK]"
-    sweep.have_own_draws(is_chosen, at_places, of=of)
+    at_places = sweep.about_mean(shown == MASK, is_chosen > 0)
+    is_chosen = sweep.about_mean(is_chosen, is_word.expand(ids.shape))
+    check_that_no_row_tells_of_another(is_chosen, at_places, shown, positions)
+    is_chosen, at_places = is_chosen[:, is_word], at_places[:, is_word]
     in_slots = sweep.about_mean(fates, torch.ones_like(fates))
     for these, order in ((at_places, "place"), (in_slots, "slot")):
         deviations = np.sqrt((is_chosen**2).T @ (these**2))
@@ -589,6 +590,29 @@ def test_every_masked_token_is_drawn_by_itself(student):
     counts = {int((ids == MASK).sum()) for ids in shown}
     checks.that(len(counts) > 1, "20 calls with 20 seeds give the same number of [MASK]",
                 likely="80% is a probability, not a count")  # fmt: skip
+
+
+def check_that_no_row_tells_of_another(is_chosen, is_masked, shown, positions):
+    """Which places of a row are masked says nothing of what masked tokens show, of this row or any
+    other, in the order of places or of slots, also where rows or columns are turned round. The
+    random words count as numbers from -2 to 2; a table of slots is as wide as one of places."""
+    ranks = sum(rank * (shown == word) for rank, word in zip(range(-2, 3), UNSEEN, strict=True))
+    fates, empty = torch.as_tensor(is_masked), (0, shown.shape[1] - positions.shape[1])
+    chosen = torch.fft.rfft2(torch.as_tensor(is_chosen)).conj()
+    for of, places, slots in (
+        ("the places that show [MASK] or the random words in their slots", fates, ranks),
+        ("the slots that show [MASK] or the random words at their places", ranks, fates),
+    ):
+        both = places + torch.nn.functional.pad(slots.gather(1, positions), empty)
+        deviation = math.sqrt((is_chosen**2).mean() * float((both**2).sum())) + 1e-9  # never 0
+        for turned in ((), (0,), (1,), (0, 1)):
+            products = chosen * torch.fft.rfft2(both.flip(turned))
+            far = float(torch.fft.irfft2(products, both.shape).abs().max()) / deviation
+            checks.that(far < 12, f"the masked places of a row, and {of}, of this row or another: "
+                        "these go together more, or less, than by chance "
+                        f"({far:.0f} standard deviations)",
+                        likely="draws are used twice: each is to be drawn by itself"
+                        )  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -950,9 +974,9 @@ def test_draws_are_fine_and_batches_of_any_size(student):
         f"position is {mean:.3f} of the way, chance stays within {bound:.3f} of 0.5",
         likely=sweep.COARSE,
     )
-    # Of 100,000 words, those that draws of 16 bits can tell apart are 65,536 at most.
-    # Whole numbers of 18 or 19 bits have some remainders once more than others: the lower ones.
-    count = 95_325
+    # Of 98,304 words, 3 times 2 to the 15, draws of 16 bits reach two of three; those of a few bits
+    # more reach a third of them once more than the others: every third, or the first third.
+    count = 3 << 15
     ids, ones = torch.full((600, 100), 7), torch.ones(600, 100, dtype=torch.int64)
     shown, positions, tokens, weights = mask(
         student, ids, ones, rate=1.0, slots=100, ordinary_ids=torch.arange(1000, 1000 + count)
@@ -962,13 +986,17 @@ def test_draws_are_fine_and_batches_of_any_size(student):
         len(words) > 4_500, f"{len(words)} of {ids.numel()} masked tokens became another word"
     )
     checks.share(
-        int((words < count // 2).sum()),
+        int((words < count // 3).sum()),
         len(words),
-        0.5,
-        of=f"the share of the first half of {count:,} ordinary_ids",
-        mistakes={"the remainder of a draw of a few bits": 6 / 11},
+        1 / 3,
+        of=f"the share of the first third of {count:,} ordinary_ids",
+        mistakes={"the remainder of a draw of a few bits": 3 / 8},
     )
     sweep.is_fine(words.numpy(), count, of=f"the random words from {count:,} ordinary_ids")
+    for number in range(3):
+        sweep.is_about(int((words % 3 == number).sum()), len(words) / 3, likely=sweep.COARSE,
+                       of=f"the random words of number {number} after a multiple of 3 of {count:,}"
+                       )  # fmt: skip
     draw = sweep.Draw(11)
     shapes = [draw.shape(2) for _ in range(14)] + [(4_103, 3), (2, 4_103), (1, 1), (3, 50)]
     for number, (rows, seq) in enumerate(shapes):

@@ -542,6 +542,35 @@ def test_tables_and_states_of_any_size(student):
     sweep.agrees(student.reached, reach, ways())
     check_tables_of_every_kind(student)
     check_states_of_every_kind(student)
+    check_sizes_of_bert(student)
+    # One object for query, key and value; some keys are far longer than the query itself.
+    q, _, _, visible = case(2, 3, 6, 4, seed=72, scale=30.0)
+    q = q * torch.tensor([1.0, 0.1, 3.0, 0.1, 1.0, 3.0])[:, None]
+    found = student.attention.trace(
+        q, q, q, visible, before=("attention", (q, q, q, visible), {}, 1)
+    ).value
+    checks.same(found, right_attention(q, q, q, visible), mistakes={
+        "a query's score with itself need not be its largest": lambda out: True},
+        of="context and weights, where query, key and value are one tensor")  # fmt: skip
+
+
+def check_sizes_of_bert(student):
+    """More than a million attention weights, or truth values."""
+    q, k, v, visible = case(8, 12, 128, 1, seed=71)
+    checks.same(student.attention(q, k, v, visible), right_attention(q, k, v, visible), mistakes={
+        "a block of rows is treated in another way than the first": lambda out: True},
+        of="context and weights of 8 rows of 128 tokens, 12 heads")  # fmt: skip
+    # As many truth values, in seventy rows of 123 tokens.
+    mask = torch.from_numpy(checks.rng(73).integers(0, 2, (70, 123)))
+    of = "of 70 rows of 123 tokens"
+    likely = "a block of rows is treated in another way than the first"
+    triangles = expected_visible(mask, True)
+    checks.same(student.visible_keys(mask, causal=True), triangles, of=f"visible {of}, causal",
+                mistakes={likely: lambda out: True})  # fmt: skip
+    window = torch.ones(123, 123).tril(3).triu(-3).bool() & triangles
+    step = (window | torch.eye(123).bool()).float()
+    checks.same(student.reached(window, 2), step @ step > 0, of=f"reached {of} after 2 layers",
+                mistakes={likely: lambda out: True})  # fmt: skip
 
 
 def tables_of_every_kind(batch, seq, seed):
@@ -551,6 +580,9 @@ def tables_of_every_kind(batch, seq, seed):
     some = torch.rand(batch, seq, seq, generator=checks.generator(seed)) < 1.5 / seq
     first = torch.arange(batch)[:, None, None] == 0
     lengths = place < torch.tensor([1, seq, seq // 2])[torch.arange(batch) % 3][:, None]
+    ends = (place == 0) | (place == seq // 2) | (place == seq - 1)
+    half = place[:, None] < seq // 2
+    shifted = (place - torch.arange(batch)[:, None, None]) % seq
     return {
         "drawn": some, "drawn, once for all": some[:1] | ~first & some[:1],
         "none": some & False, "all": some | True, "itself": itself | some & False,
@@ -563,6 +595,11 @@ def tables_of_every_kind(batch, seq, seed):
         "none of the first example": some & ~first, "all of the first, drawn ones of others":
         some | first, "by turns all and none": (place % 2 == 0)[:, None] | some & False,
         "all but the last, which sees none": (place < seq - 1)[:, None] | some & False,
+        "its own half, and [CLS] and [SEP] all": ends[:, None] | (half == half.T) | some & False,
+        "as many keys as in a triangle, from the right":
+            torch.ones(seq, seq).tril().flip(-1).bool() | some & False,
+        "as many keys as in the other examples, others": shifted <= place[:, None] // 2,
+        "the first half, and one token another": (half.T ^ (place == 1)[:, None]) | some & False,
     }  # fmt: skip
 
 

@@ -264,6 +264,39 @@ def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
                 of="the loss of the words, where the slots ask for the ids 0 to 209", mistakes={
                     "slots of some ids are left out, as those of [UNK] or [MASK]: a slot counts by "
                     "its weight alone": lambda out: True})  # fmt: skip
+    a_batch_as_large_as_in_pretraining(student, pairs, labels)
+
+
+def a_batch_as_large_as_in_pretraining(student, pairs, labels):
+    """8 texts with up to 20 slots each, and 30,522 words: five million logits. Later texts have
+    fewer slots that count, and smaller losses."""
+    rows, masks, vocab = 8, 20, 30_522 - checks.anew(9)
+    ids = torch.randint(vocab, (rows, masks), generator=checks.generator(21))
+    own = 2.0 * torch.arange(rows).float()[:, None].repeat(1, masks)
+    logits = torch.zeros(rows, masks, vocab).scatter_(2, ids[:, :, None], own[:, :, None])
+    weights = (torch.arange(masks) < 18 - 2 * torch.arange(rows)[:, None]).float()
+    each = torch.log(vocab - 1 + own.double().exp()) - own
+    of_rows = (each * weights).sum(1) / weights.sum(1)
+    loss, _ = checks.parts(
+        student.pretraining_losses(
+            logits, ids, weights, pairs.expand(rows, 2).float(), labels.expand(rows)
+        ),
+        "words",
+        "pairs",
+    )
+    checks.same(
+        loss,
+        ((each * weights).sum() / weights.sum()).float(),
+        of=f"the loss of the words of {rows} texts with {masks} slots and {vocab:,} words",
+        tolerance=1e-4,
+        mistakes={
+            "the losses of the rows are averaged: a row with few masks weighs more": (
+                of_rows.mean().float()
+            ),
+            "a large batch is read in parts, and the means of the parts are averaged: all slots "
+            "that count weigh the same": lambda out: True,
+        },
+    )
 
 
 def test_both_classes_of_next_sentence_learn(student):
@@ -364,6 +397,15 @@ def test_the_parts_of_a_batch_have_the_gradient_of_the_whole(student):
             },
         )
     checks.leaves_no_trace(student.accumulated_gradient, weight, parts)
+    weight, (one, other) = parts_of_a_batch(((7, 6), (5, 2)), seed=22)
+    twice = [one, other, one]
+    call = student.accumulated_gradient.trace(
+        weight, twice, before=("accumulated_gradient", (weight, [other]), {})
+    )
+    checks.same(call.value, gradient_of(weight, twice, lambda labels: 1 / 14),
+                of="the gradient where the first part and the last are the same objects", mistakes={
+                    "a part that stands in the list twice is read once": (
+                        lambda out: True)})  # fmt: skip
 
 
 # --- 4. initial_weights ---
@@ -508,6 +550,12 @@ def every_parameter_of_a_model_is_drawn(student):
     checks.that(times.max() < 300, f"of 2 million numbers of a table {times.max()} are "
                 f"{numbers[times.argmax()]:g}", likely="what lies beyond two deviations is set to "
                 "a number at last: draw it again until it lies within")  # fmt: skip
+    shapes = {f"bert.encoder.layer.{i}.intermediate.dense.weight": (30, 34) for i in range(200)}
+    several = student.initial_weights(shapes, TorchRng(11))
+    again = sum(w.numel() - w.unique().numel() for w in several.values())  # by chance, about 2
+    checks.that(again < 30, f"in 200 matrices of 30 by 34 numbers {again} are there once more",
+                likely="where too few draws lie within two deviations, the first are used again: "
+                "draw anew until there are enough")  # fmt: skip
 
 
 # --- 5. update ---
@@ -596,6 +644,44 @@ def test_all_gradients_are_clipped_by_one_factor(student):
         )  # fmt: skip
     checks.leaves_no_trace(student.update, weights, gradients, learning_rate=0.1, weight_decay=0.1,
                            max_norm=1.0)  # fmt: skip
+    values_that_look_like_nothing(student)
+
+
+def values_that_look_like_nothing(student):
+    """A new model, whose biases are 0, with gradients that add up to 0 each; those of the same
+    shape are the same, as one object."""
+    generator = checks.generator(23)
+    weights = {name: 0 * w if name.endswith("bias") else w for name, w in update_case(7).items()}
+    balanced = {}
+    for shape in dict.fromkeys(w.shape for w in weights.values()):
+        eighths = torch.randint(-8, 9, shape, generator=generator) / 8
+        eighths.view(-1)[0] = 2
+        balanced[shape] = (eighths - eighths.flatten().flip(0).view(shape)).double()
+    gradients = {name: balanced[w.shape] for name, w in weights.items()}
+    settings = dict(learning_rate=0.5, weight_decay=0.0, max_norm=1.0)
+    of_all = [float(g.square().sum()) for g in gradients.values()]
+
+    def clipped_by(squares):
+        factor = min(1.0, 1 / math.sqrt(sum(squares)))
+        return step(weights, {n: factor * g for n, g in gradients.items()}, rate=0.5)
+
+    once = clipped_by(float(g.square().sum()) for g in balanced.values())
+    not_zero = [x for x, w in zip(of_all, weights.values(), strict=True) if w.any()]
+    call = student.update.trace(weights, gradients, **settings,
+                                before=("update", (gradients, gradients), settings)
+                                )  # fmt: skip
+    checks.same(
+        call.value,
+        clipped_by(of_all),
+        tolerance=2e-6,
+        of="the weights of a new model, whose biases are 0, with gradients that add up to 0, and "
+        "are one object where they are equal (no decay, limit 1)",
+        mistakes={
+            "gradients that are one object count once in the norm: each name counts": once,
+            "the gradients of weights that are 0 do not count in the norm": clipped_by(not_zero),
+            "a gradient whose numbers add up to 0 is taken for none": lambda out: True,
+        },
+    )
 
 
 def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):

@@ -19,6 +19,14 @@ KINDS = ["PER", "Per", "ORG-COMPANY", "COMPANY", "B", "I-B", "O"]
 NEAR = [*KINDS, "PER ", "PER-", "-PER", "P-ER", "P_ER", "P.ER", "ORG-COMPANY-2", "ORG-COMPANY-3",
         "ORG", "Ä", "ä", "A\u0308", "1", "01", "fi", "ﬁ", *("x" * 40 + end for end in "yz")
         ]  # fmt: skip
+# Sentence, first word, one past the last, and type of two names each, which are the same text if
+# two or three of the four are written one behind the other.
+JOINED = [
+    ((1, 12, 13, "T"), (11, 2, 3, "T")), ((2, 31, 32, "T"), (23, 1, 32, "T")),
+    ((10, 10, 11, "T"), (101, 0, 1, "T")), ((7, 12, 13, "T"), (27, 1, 2, "T")),
+    ((8, 23, 24, "T1"), (8, 3, 4, "T12")), ((5, 20, 21, "11"), (51, 20, 21, "1")),
+    ((6, 20, 21, "T1"), (16, 20, 21, "T")),
+]  # fmt: skip
 
 
 def sentence(sizes, seed=3):
@@ -234,6 +242,13 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
                 of="the tags, of long names")  # fmt: skip
     checks.same(student.tags_of_words(np.eye(3)[:2], [0, 1], ["X", " Y", "Z"]), ["X", " Y"],
                 of="the tags, of labels X, ' Y' and Z")  # fmt: skip
+    shared = np.array([[2, 1, 0, 9, 3], [9, 5, 0, 1, 2], [0, 8, 4, 5, 7], [4, 5, 0, 3, 3.0]])
+    checks.same(
+        student.tags_of_words(shared, [0, 1, 2, 3], ["O", "B-PER", "I-PER", "O", "O"]),
+        ["O", "O", "B-PER", "B-PER"],
+        of="the tags, where three labels have the name O",
+        mistakes={"of labels that have the same name, not each counts by itself": lambda out: True},
+    )
     checks.leaves_no_trace(student.tags_of_words, logits, [0, -1, 1], NAMES)
 
 
@@ -524,9 +539,11 @@ def test_sentences_of_any_length(student):
                 for shift in (0.0, -3 * scale):
                     logits = (rng.normal(size=(tokens, labels)) + shift / scale) * scale
                     starts = rng.integers(-1, tokens, words).tolist()
-                    names = [f"L-{i}" for i in range(labels)]
+                    share = 2 if shift else 1  # labels of a name
+                    names = [f"L-{i // share}" for i in range(labels)]
                     yield sweep.Case(
-                        f"{tokens} tokens, {labels} labels, scores near {scale:g}",
+                        f"{tokens} tokens, {labels} labels, scores near {scale:g}"
+                        + ", two of a name" * (share - 1),
                         (logits, starts, names),
                     )
 
@@ -591,6 +608,11 @@ def test_sentences_of_any_length(student):
         one, other = ["O", *[*"O" * 99, "B-PER"] * 100], ["B-PER"] * 100
         pair = [one, ["O"] * len(other)], [["O"] * len(one), other]
         yield sweep.Case("names in the other sentence, at places of any distance", pair)
+        right, said = ([["O"] * 40 for _ in range(102)] for _ in range(2))
+        for names in JOINED:
+            for tags, (number, first, end, kind) in zip((right, said), names, strict=True):
+                tags[number][first:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - first - 1)]
+        yield sweep.Case("names that are the same as texts without gaps", (right, said))
         right, said = zip(
             *itertools.product(([f"B-{kind}"] for kind in NEAR), repeat=2), strict=True
         )

@@ -735,6 +735,25 @@ def test_texts_windows_and_answers_of_any_size(student):
         start[3] = end[1_095] = 20
         yield "1,100 tokens, of which two may start", start, end, 1_093, may
 
+    # The widest span there may be, at each border of blocks of 128, 250, 256, 384, 500 or 512
+    # tokens (and of halves of them): its start is the last token of a block, or its end the first.
+    scores = checks.rng(28).normal(size=(2, 600))
+    for border in (384, 500, 512):
+        for first in (border - 1, border - 29):
+            start, end = scores.copy()
+            start[first], end[first + 29] = 10, 20
+            checks.same(
+                student.best_span(start, end, longest=30),
+                (first, first + 29, 30.0),
+                of=f"the best span of 600 tokens, longest=30, the best one from {first} to "
+                f"{first + 29}",
+                mistakes={
+                    "the text is searched in blocks, and spans over their borders are left out": (
+                        lambda out: True
+                    )
+                },
+            )
+
     for number, (of, start, end, longest, may) in enumerate(spans_of()):
         more = {} if may is None else {"may_start": may}
         given, more = sweep.laid_out(((start, end), more), number)

@@ -429,6 +429,30 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
                 },
             )  # fmt: skip
 
+    # Weights that look as if they were something else: shares, no weights, a choice, equal ones.
+    states, starts = case(4, 2, 7, 5)
+    out = right_features(states, starts, "last")
+    upstream = torch.randn(out.shape, generator=checks.generator(27), dtype=out.dtype)
+    for name, weights in product(WEIGHTED, (
+        [0.5, 0.25, 0.125, 0.125], [1.5, -1.0, 0.25, 0.25], [2.0, -1.0, -1.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0], [0.25, 0.25, 0.25, 0.25],
+    )):  # fmt: skip
+        mix = mix_for(name, 4)
+        mix["weights"] = torch.tensor(weights, dtype=torch.float64)
+        leaves = {key: value.clone().requires_grad_() for key, value in mix.items()}
+        right = right_features(states, starts, name, leaves)
+        slopes = checks.gradients_of(right, list(leaves.values()), upstream)
+        found = student.word_features.grad(states, starts, feature=name, mix=mix, wrt=("mix",),
+                                           upstream=upstream)  # fmt: skip
+        checks.same(
+            found, (right.detach(), {"mix": dict(zip(leaves, slopes, strict=True))}),
+            of=f"the features {name} with the weights {weights}, and the gradients",
+            mistakes={
+                "weights that add up to 1, or to 0, or are equal, go through the softmax like "
+                "all others": lambda out: True,
+            },
+        )  # fmt: skip
+
     for name, dtype in product(WEIGHTED, (torch.float16, torch.bfloat16)):
         states, starts = case(4, 2, 7, 5, dtype=dtype)
         mix, of = mix_for(name, 4, dtype=dtype), str(dtype).removeprefix("torch.")
@@ -447,6 +471,19 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
 
 
 def test_models_and_batches_of_any_size(student):
+    # As many tokens as a large batch has: more than 65,536.
+    generator = checks.generator(29)
+    states = [torch.randn(130, 512, 2, generator=generator) for _ in range(2)]
+    starts = torch.randint(-1, 512, (130, 6), generator=generator)
+    of = "in a batch of 130 rows of 512 tokens"
+    likely = {"a place among all tokens of the batch has too few bits": lambda out: True}
+    checks.same(student.first_pieces(states[1], starts), pieces(states[1], starts),
+                of=f"the vectors of the words {of}", mistakes=likely)  # fmt: skip
+    for name in ("embeddings", "weighted-sum-all"):
+        mix = mix_for(name, 1, dtype=torch.float32)
+        checks.same(student.word_features(states, starts, feature=name, mix=mix),
+                    right_features(states, starts, name, mix),
+                    of=f"the features {name} {of}", mistakes=likely)  # fmt: skip
     draw = sweep.Draw(11)
     sizes = [
         (2, 3, 5, 2),

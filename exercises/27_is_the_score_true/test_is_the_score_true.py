@@ -130,6 +130,20 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
         likely = f"more or fewer numbers are drawn than {draws:,} times {n:,}"
         checks.same(call.next, [rng.random()], of=f"what the generator gives after {draws:,} draws",
                     mistakes={likely: lambda out: True})  # fmt: skip
+    # More indices than a program may want to hold at once: no part of them is lost, or drawn in
+    # another order.
+    many, draws, rng = checks.rng(27).normal(size=2_003), 2_600, checks.rng(3)
+    means = many[rng.integers(2_003, size=(draws, 2_003))].mean(axis=1)
+    call = student.bootstrap_interval.trace(many, draws=draws, level=0.9, rng=Rng(3))
+    checks.same(
+        (call.value, call.next),
+        (tuple(np.quantile(means, [0.05, 0.95]).tolist()), [rng.random()]),
+        of=f"the interval of 2,003 values, {draws:,} draws, and what the generator gives after it",
+        mistakes={
+            "where there are many indices, they are drawn in parts that do not make up all of them "
+            "in the order of the rows": lambda out: True
+        },
+    )
     for equal, draws, level in ((np.ones(30), 50, 0.9), (np.zeros(2), 50, 0.9),
                                 (np.full(7, -0.3), 1, 0.9), (np.array([2.5]), 50, 0.9),
                                 (np.ones(4), 3, 0.0), (np.ones(3), 2, 1.0)):  # fmt: skip
@@ -599,6 +613,13 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     temperature_is_right(student, sharp, labels, "the temperature of logits near 10,000")
     faint, labels = model_of(rng, 150, 3, 0.001)
     temperature_is_right(student, faint, labels, "the temperature of logits near 0.001")
+    # Right a little more often than not: nearly equal logits have their temperature too.
+    for right, n, offset in ((0.06, 401, 0.0), (0.3, 41, 8_000.0), (7.0, 41, -8_000.0)):
+        gap = right * math.log((n + 1) / (n - 1))
+        temperature_is_right(student, np.array([[0, gap]] * n) + offset, np.arange(n + 1)[1:] % 2,
+                             f"the temperature of {n} times the logits {offset:g} and {gap:.3g} "
+                             "more, the larger one right once more than the other", right
+                             )  # fmt: skip
     for scale in (1e-7, 1e6, 1e12):  # a slope or a step that is small in itself says nothing
         logits, labels = model_of(rng, 150, 3, scale)
         temperature_is_right(student, logits, labels, f"the temperature of logits near {scale}")
@@ -707,6 +728,18 @@ def small_models():
         yield f"{of}, labels {labels.dtype}", logits, labels
 
 
+def logits_like_shares():
+    """Logits that might be probabilities: between 0 and 1, and they add up to 1; of three labels,
+    and of more labels than eight bits count."""
+    rng = checks.rng(31)
+    for count in (3, 300):
+        true = rng.normal(size=(60, count)) * 3
+        true[:, 256:] += 2
+        shares = np.exp(log_softmax(true))
+        labels = (shares / 0.2 + rng.gumbel(size=shares.shape)).argmax(axis=1)
+        yield f"{count} logits in a row that add up to 1", shares, labels
+
+
 def slope_of_loss(logits, labels, cold):
     """In 1 / T, at T = 1 / `cold`."""
     z = logits - logits.max(axis=1, keepdims=True)
@@ -747,6 +780,10 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
     sweep.agrees(student.sign_test, right_p, small_exams())
     sweep.agrees(student.sign_test, right_p, (
+        sweep.Case(f"models that differ {b} and {c} times, {both} right by both",
+                   two_models(checks.rng(30), b, c, both, 0))
+        for b, c, both in [(2, 9, 33_000), (33_000, 2, 0)]))  # fmt: skip
+    sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
         for b, c in [(900, 860), (0, 300), (700, 2_500), (3_500, 6_900), (0, 960), (1_040, 1_000),
                      (1, 0), (0, 60), *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
@@ -780,6 +817,9 @@ def test_examples_of_any_number(student):
             yield sweep.Case(of, (logits, labels), {"temperature": temperature},
                              magnitude=1e-6 * float(np.abs(logits).max()) / temperature
                              )  # fmt: skip
+        for of, shares, labels in logits_like_shares():
+            for temperature in (1.0, 0.3):
+                yield sweep.Case(of, (shares, labels), {"temperature": temperature})
 
     sweep.agrees(student.negative_log_likelihood, right_nll, scored())
     for n, count in ((1_003, 2), (30, 150), (7_003, 2), (30_003, 2)):
@@ -792,6 +832,8 @@ def test_examples_of_any_number(student):
         right = (own.random(400) < 0.99).nonzero()[0]
         logits[right, labels[right]] += 8
         temperature_is_right(student, 4 * logits, labels, f"the temperature of sure model {number}")
+    for of, logits, labels in logits_like_shares():
+        temperature_is_right(student, logits, labels, f"the temperature of {of}")
     for sharp in (0.055, 0.07, 0.09, 0.11):
         logits, labels = model_of(rng, 400, 3, sharp)
         temperature_is_right(student, logits, labels, f"a temperature near {sharp}")

@@ -9,6 +9,7 @@ LONG = "test_a_word_that_is_too_long_is_unknown"
 IDS = "test_a_text_becomes_the_ids_of_its_pieces"
 UNICODE = "test_the_rules_hold_for_all_of_unicode"
 TRACE = "test_nothing_is_left_behind"
+SIZES = "test_texts_words_and_vocabularies_of_any_size"
 SHORT = "test_a_text_may_be_short"
 PIECES = "test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces"
 
@@ -19,7 +20,7 @@ PROMISES = {
     "These accents are dropped; nothing else is.": (CASE,),
     "The text stays in form NFD, as in BERT: 한 is then three characters.": (SCRIPTS, UNICODE),
     "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
-    "Words end at white space of any kind.": (WORDS,),
+    "Words end at white space of any kind.": (WORDS, SIZES),
     "No token is empty.": (WORDS,),
     "Every punctuation mark is a token of its own.": (WORDS, SHORT),
     "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
@@ -56,5 +57,5 @@ PROMISES = {
     'The first piece is the longest prefix of the word that is in': (
         'test_long_pieces_no_length_at_all_and_another_vocabulary',),
     '**`basic_tokens`** cuts a text into words and punctuation marks.': (
-        "test_texts_words_and_vocabularies_of_any_size",),
+        SIZES,),
 }  # fmt: skip

@@ -607,4 +607,16 @@ WRONG = {
              "        vocabulary.setdefault(\"[UNK]\", len(vocabulary))\n"
              "    pieces = []\n"),
         ], "changes a vocabulary without [UNK]"),
+    "a long text is read in parts of 10,000 characters": (
+        [(WORDS, "words = []\n"
+          "    for begin in range(0, len(text), 10_000):\n"
+          "        words += basic_tokens(text[begin : begin + 10_000], lowercase=lowercase)")],
+        "a long text is read in parts"),
+    "words are found in parts of 65,536 characters": (
+        [(SPLIT, "if len(text) > 65_536:\n"
+          "        parts = (text[:65_536], text[65_536:])\n"
+          "        parts = [basic_tokens(part, lowercase=False) for part in parts]\n"
+          "        return [word for part in parts for word in part]\n"
+          "    " + SPLIT)],
+        "a long text is read in parts"),
 }  # fmt: skip

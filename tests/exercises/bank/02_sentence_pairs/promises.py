@@ -11,6 +11,7 @@ ROW = "test_a_row_holds_the_pair_its_segments_and_its_mask"
 ZEROS = "test_zeros_equal_documents_and_empty_segments_are_nothing_special"
 TRACE = "test_nothing_is_left_behind"
 EVEN = "test_every_draw_is_even_in_small_documents_and_at_both_ends_of_them"
+ANY = "test_documents_segments_and_rows_of_any_size"
 FAIR = "test_every_coin_is_fair_for_any_lengths_and_any_room"
 
 PROMISES = {
@@ -21,10 +22,10 @@ PROMISES = {
     "the document, what is left.": (MADE,),
     "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES, EVEN),
     "In a chunk of one sentence, A is that sentence.": (MADE,),
-    "With probability `random_next`": (SIZES, ELSEWHERE, ZEROS),
+    "With probability `random_next`": (SIZES, ELSEWHERE, ZEROS, ANY),
     "**and always if the chunk has one sentence**, B is random": (MADE, SIZES),
     "draw one of the *other* documents, each equally likely": (MADE, ELSEWHERE, APART),
-    "and one of its sentences, each equally likely.": (ELSEWHERE, EVEN),
+    "and one of its sentences, each equally likely.": (ELSEWHERE, EVEN, APART),
     "B begins there and continues until it has `target - len(a)` tokens or more (at least one "
     "sentence), or the document ends.": (MADE,),
     "The label is **1**.": (MADE,),
@@ -34,7 +35,7 @@ PROMISES = {
     "`a` and `b` are flat lists of ids, new ones: whoever writes to them changes no document.": (
         MADE, TRACE),
     "Another document is one with another index, and may hold the same sentences.": (APART,),
-    "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS),
+    "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS, DRAWS),
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
     "from the longer segment, from B when they are equally long": (LONGER,),
     "from its front or its back with equal probability, drawn anew for each token.": (COINS, FAIR),
@@ -71,5 +72,5 @@ PROMISES = {
     "0 on padding.": (ROW,),
     '`documents` is a list of documents, a document a list of sentences, a sentence a '
     'list of ids.': (
-        "test_documents_segments_and_rows_of_any_size",),
+        ANY,),
 }  # fmt: skip

@@ -617,4 +617,15 @@ WRONG = {
             ("    mask = [1] * len(tokens) + padding\n",
              "    mask = [1] * len(tokens) + [min(pad_id, 0)] * len(padding)\n"),
         ], None),
+    "coins of a document that are shuffled": (
+        [(START, START + "\n    coins = rng.permutation(len(sentences)) / len(sentences)"),
+         (IF, IF.replace("rng.random()", "coins[len(pairs)]"))],
+        "random and next are shared out"),
+    "random_next in whole percents, rounded up": (
+        [(IF, IF.replace("rng.random() < random_next", "rng.integers(100) < 100 * random_next"))],
+        "random_next is rounded"),
+    "the first of equal sentences begins B": (
+        [(FIRST, "sentence = documents[other][rng.integers(len(documents[other]))]\n"
+                 "            first = documents[other].index(sentence)")],
+        "a sentence is looked for by its content"),
 }  # fmt: skip

@@ -16,7 +16,8 @@ PROMISES = {
     "softmax_forward(x, axis=-1) -> probs": (ROWS, AXIS),
     "softmax_backward(dout, probs, axis=-1) -> dx": (BACKWARD, AXIS_BACK),
     r"p_i = \frac{e^{x_i}}{\sum_j e^{x_j}}": (ROWS,),
-    r"\frac{\partial L}{\partial x_j} = p_j \left( d_j - \sum_i d_i\, p_i \right)": (BACKWARD,),
+    r"\frac{\partial L}{\partial x_j} = p_j \left( d_j - \sum_i d_i\, p_i \right)": (
+        BACKWARD, KINDS),
     "The sums run along `axis`.": (AXIS, AXIS_BACK),
     "`x` is an array of any shape": (ROWS, AXIS, BACKWARD, KINDS),
     "`probs` has its shape and its type of number, float32 or float64.": (ROWS, TYPES),

@@ -541,4 +541,41 @@ WRONG = {
              "    return exponentials / exponentials.sum(axis=axis, "
              "keepdims=True) * x.dtype.type(1 - 2**-20 if x.dtype == np.float32 else 1)\n"),
         ], "a small number is added to the sum"),
+    "gradients that sum to 0 are none": (
+        [(AVERAGE, "if dout.sum() == 0:\n        return np.zeros_like(probs)\n    " + AVERAGE)],
+        "that sum to exactly 0"),
+    "gradients whose largest and sum are 1 are one-hot": (
+        [(BACK, "sums, largest = dout.sum(axis), dout.max(axis, initial=0)\n"
+                "    if (sums == 1).all() and (largest == 1).all():\n"
+                "        dout = (dout == 1).astype(dout.dtype)\n"
+                "        average = (dout * probs).sum(axis=axis, keepdims=True)\n"
+                "    " + BACK)],
+        "the largest of which is 1"),
+    "a million scores at once, and the shifts of the first million for all": (
+        [(f"    shifted = x - {LARGEST}",
+          f"    largest = np.moveaxis({LARGEST}, axis, -1)\n"
+          "    rows = np.moveaxis(x, axis, -1)\n"
+          "    step = max(1, 2**20 // max(1, rows.shape[-1]))\n"
+          "    largest = np.resize(largest.reshape(-1)[:step], largest.shape)\n"
+          "    largest = np.moveaxis(largest, -1, axis)\n"
+          "    shifted = x - largest")],
+        "scores of a batch of BERT base"),
+    "the average of the first million probabilities alone": (
+        [(BACK, "per_row = max(1, probs.size // max(1, average.size))\n"
+                "    average = np.where(np.arange(average.size) < 2**20 // per_row, "
+                "average.reshape(-1), 0).astype(probs.dtype).reshape(average.shape)\n"
+                "    " + BACK)],
+        "of a batch of BERT base, and gradients"),
+    "powers of 2 of scores that are multiplied before the shift": (
+        [("    shifted = x - ", "    x = x * x.dtype.type(1 / np.log(2))\n    shifted = x - "),
+         ("np.exp(shifted)", "np.exp2(shifted)")],
+        None),
+    "the gradient written over the probabilities where both are one array": (
+        [(BACK, "is_one = dout is probs\n"
+                "    probs = probs.copy()\n"
+                "    dout = probs if is_one else dout.copy()\n"
+                "    dout -= average\n"
+                "    dout *= probs\n"
+                "    return dout")],
+        None),
 }  # fmt: skip

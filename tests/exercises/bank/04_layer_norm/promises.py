@@ -18,14 +18,14 @@ PROMISES = {
     "layer_norm_backward(dout, x, weight, eps=1e-12) -> (dx, dweight, dbias)": (
         DX, EPS_BACK, DEFAULT),
     r"\hat x_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}}": (FORWARD, EPS),
-    r"y_i = \gamma_i\, \hat x_i + \beta_i": (FORWARD,),
+    r"y_i = \gamma_i\, \hat x_i + \beta_i": (FORWARD, KINDS),
     r"\sigma^2 = \frac1n \sum_i (x_i - \mu)^2": (FORWARD,),
     "`x` is (…, hidden), with any number of axes before the last, also none": (
         FORWARD, DX, SUMS, KINDS),
     r"each vector along the last axis has its own $\mu$ and $\sigma^2$, and $n$ is `hidden`.": (
         FORWARD,),
     "`dx`, `dweight` and `dbias` are its gradients with respect to `x`, `weight` and `bias`, and "
-    "have their shapes.": (DX, SUMS),
+    "have their shapes.": (DX, SUMS, KINDS),
     "A vector of equal numbers becomes the bias (where its sum and mean are exact": (EQUAL,),
     "No input is changed": (TRACE,),
     "All arrays of a call have the same type of number, float32 or float64, and so have the "

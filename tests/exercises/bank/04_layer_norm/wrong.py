@@ -477,4 +477,24 @@ WRONG = {
              "        normalized = normalized.astype(np.float32).astype(x.dtype)\n"
              "    return normalized * weight + bias\n"),
         ], None),
+    "weights that add up to their count are taken for ones": (
+        [(OUT, "if weight.sum() == weight.size:\n        return normalized + bias\n    " + OUT)],
+        "add up to their count"),
+    "a bias that adds up to 0 is left out": (
+        [(OUT, "if bias.sum() == 0:\n        return normalized * weight\n    " + OUT)],
+        "add up to 0"),
+    "weights whose squares add up to their count are taken for ones": (
+        [(OUT, "if (weight**2).sum() == weight.size:\n        return normalized + bias\n    "
+          + OUT)],
+        "1 and -1 in weight and bias"),
+    "no dweight where dbias is 0": (
+        [(DNORMALIZED, "if not dbias.any():\n        dweight = np.zeros_like(weight)\n    "
+          + DNORMALIZED)],
+        "add up to 0"),
+    "no mean where all vectors together add up to 0": (
+        [(CENTERED, CENTERED.replace("x - ", "x if x.sum() == 0 else x - "))],
+        "vectors and their negatives"),
+    "weight and bias that are one object": (
+        [(OUT, "if weight is bias:\n        return normalized + bias\n    " + OUT)],
+        "`is` compares objects"),
 }  # fmt: skip

@@ -18,7 +18,7 @@ PROMISES = {
     "`x` has any shape, of one axis or more, and `out` has its shape and its type of number, "
     "float32 or float64.": (ERF, TANH, TYPES, KINDS),
     "the slope of the chosen form times `dout`; all three have the same type.": (
-        DERF, DTANH, TYPES),
+        DERF, DTANH, TYPES, KINDS, "test_arrays_of_any_shape_and_size"),
     "All results are finite for numbers up to 10,000 of either sign, also in float32.": (SIZE,),
     "No input is changed": (TRACE,),
     "| `gelu_forward(x)` | -0.0455 | -0.1543 | 0 | 0.8413 | 2.9960 |": (ERF,),

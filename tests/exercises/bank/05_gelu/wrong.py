@@ -304,4 +304,25 @@ WRONG = {
          ("SCALE, CUBIC =", "KEPT = {}\nSCALE, CUBIC =")],
         None,
     ),
+    "gradients that add up to 0 are taken for none": (
+        [(BACK, "if dout.sum() == 0:\n        return np.zeros_like(x)\n    " + BACK)],
+        "add up to 0"),
+    "gradients that add up to their count are taken for ones": (
+        [(BACK, "if dout.sum() == dout.size:\n        return slope\n    " + BACK)],
+        "add up to their count"),
+    "gradients of which all are 1 or -1 are taken for ones": (
+        [(BACK, "if (abs(dout) == 1).all():\n        return slope\n    " + BACK)],
+        "1 and -1"),
+    "the tanh form in blocks of a million, of which the second begins as the first": (
+        [(TANH, "out = (0.5 * x * (1 + np.tanh(inner(x)))).reshape(-1)\n"
+          "    out[2**20 :] = out[: max(0, out.size - 2**20)]\n"
+          "    return out.reshape(x.shape)")],
+        "a batch of BERT base"),
+    "the slope in blocks of a million, and the second is not multiplied by dout": (
+        [(BACK, "out = (dout * slope).reshape(-1)\n"
+          "    out[2**20 :] = slope.reshape(-1)[2**20 :]\n"
+          "    return out.reshape(x.shape)")],
+        "a batch of BERT base"),
+    "dout that is x is taken for ones": (
+        [(BACK, "if dout is x:\n        return slope\n    " + BACK)], "are one object"),
 }  # fmt: skip

@@ -7,6 +7,7 @@ ALL = "test_a_row_that_is_all_padding_stays_finite"
 BACKWARD = "test_the_backward_gives_the_gradients_of_query_key_and_value"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
+GIVEN = "test_the_backward_goes_by_what_it_is_given"
 NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 
 PROMISES = {
@@ -26,6 +27,8 @@ PROMISES = {
     "Products and softmax are computed for each head of each sentence.": (FORWARD,),
     "There may be more queries than keys, or fewer.": (
         FORWARD, MASK, BACKWARD, "test_arrays_of_any_shape_and_size"),
+    "one array may be given as `query`, `key` and `value`": (LARGE, TRACE),
+    "each of the three still has a gradient of its own": (BACKWARD, GIVEN),
     "A key that is padding gets a probability of exactly 0, however large the scores are": (LARGE,),
     "the probabilities of the other keys of its row add up to 1.": (MASK,),
     "Only keys are masked. A query that is padding attends like any other.": (MASK,),
@@ -55,5 +58,5 @@ PROMISES = {
     'integers of any width: 1 is a token': (
         'test_any_scale_any_width_of_mask_and_many_keys',),
     "arrays may lie in memory in any order": (TRACE,),
-    "its inputs, and its second result": ("test_the_backward_goes_by_what_it_is_given",),
+    "its inputs, and its second result": (GIVEN,),
 }  # fmt: skip

@@ -600,4 +600,39 @@ WRONG = {
          ("Queries = Float", "KEPT = {}\nQueries = Float")],
         None,
     ),
+    "in self-attention, the largest score of a row is that of a vector with itself": (
+        [(EXP, "highest = scores.max(axis=-1, keepdims=True)\n"
+          "    if query is key and attention_mask is None:\n"
+          "        highest = np.diagonal(scores, axis1=-2, axis2=-1)[..., None]\n"
+          "    probs = np.exp(scores - highest)")],
+        "not always the one of a vector with itself",
+    ),
+    "keys that are the values get one gradient for both": (
+        [(GRADIENTS, "dkey = dscores.mT @ query\n"
+          "    if key is value and query is not key:\n"
+          "        dkey = dvalue = dkey + dvalue\n"
+          "    return dscores @ key, dkey, dvalue")],
+        "are one object",
+    ),
+    "values that add up to their count are taken for ones": (
+        [(RETURN, "if value.sum() == value.size:\n        value = np.ones_like(value)\n"
+          f"    {RETURN}")],
+        "add up to their count",
+    ),
+    "gradients that add up to their count are taken for ones": (
+        [(DVALUE, "if dcontext.sum() == dcontext.size:\n"
+          f"        dcontext = np.ones_like(dcontext)\n    {DVALUE}")],
+        "add up to their count",
+    ),
+    "blocks of a million scores, of which only the first is masked": (
+        [(PADDING, f"{PADDING}\n"
+          "        block = max(1, 2**20 // (1 + scores[:1].size))  # sentences\n"
+          "        is_padding[block:] = False")],
+        None,
+    ),
+    "blocks of a million scores, of which only the first is scaled in the backward": (
+        [(SCALE_BACK, "block = max(1, 2**20 // (1 + probs[:1].size))  # sentences\n"
+          "    dscores[:block] /= math.sqrt(query.shape[-1])")],
+        None,
+    ),
 }  # fmt: skip

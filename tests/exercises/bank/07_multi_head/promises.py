@@ -11,6 +11,7 @@ DWEIGHTS = "test_every_weight_and_bias_has_its_gradient"
 TYPES = "test_float32_float64_and_arrays_with_gaps_are_fine"
 MEMORY = "test_parts_may_lie_in_memory_in_any_order"
 TRACE = "test_nothing_is_left_behind"
+SIZES = "test_arrays_of_any_shape_and_size"
 NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 
 PROMISES = {
@@ -25,7 +26,7 @@ PROMISES = {
     r"\operatorname{merge}\big(\operatorname{attend}(Q, K, V)\big)\, W_O^{\mathsf T} + b_O": (
         FORWARD, NEARLY),
     "`x`, `out` and their gradients are (batch, seq, hidden).": (
-        FORWARD, DX, "test_arrays_of_any_shape_and_size"),
+        FORWARD, DX, SIZES),
     "Head 0 gets the first head_dim = hidden / heads numbers of every vector, head 1 the next, and "
     "so on.": (SPLIT, EXAMPLE),
     "`weights` has eight arrays under the names `query.weight`, `query.bias`, and so for `key`, "
@@ -33,12 +34,13 @@ PROMISES = {
     "Each weight is (hidden, hidden), with one row for each number of the result; each bias is "
     "(hidden,).": (FORWARD, DWEIGHTS),
     "`attention_mask` (batch, seq) holds integers: 1 is a token, 0 is padding, which no token "
-    "attends to; None means that all are tokens.": (FORWARD, DX, NUMBERS, TYPES, LARGE),
+    "attends to; None means that all are tokens.": (
+        FORWARD, DX, NUMBERS, TYPES, LARGE, SIZES),
     "Padding itself attends like any token.": (FORWARD, DX),
     "A sentence that is all padding has nothing to attend to: its results may hold anything "
     "finite.": (LARGE,),
     "The backward returns `dx`, the gradient for `x`, and `dweights`, a dict of the gradients for "
-    "the eight weights under their names.": (DX, DWEIGHTS),
+    "the eight weights under their names.": (DX, DWEIGHTS, SIZES),
     "Scores near 100,000 are fine.": (LARGE,),
     "`x`, `weights` and `dout` are all float32 or all float64, and so are the results.": (TYPES,),
     "No input is changed, not even for a while": (TRACE,),

@@ -699,4 +699,61 @@ WRONG = {
           f"    {PROBS}")],
         None,
     ),
+    "queries and keys of one matrix have the same gradient": (
+        [(THREE, f"{THREE}\n"
+          '    if weights["query.weight"] is weights["key.weight"]:\n        dkey = dquery')],
+        "where equal arguments are one object",
+    ),
+    "a bias that adds up to 0 is left out": (
+        [(PROJECT, 'out, bias = x @ weights[f"{name}.weight"].T, weights[f"{name}.bias"]\n'
+          "    return out + bias if bias.sum() else out")],
+        "that add up to 0 along every axis",
+    ),
+    "in the backward all blocks have the mask of the first": (
+        [(PROBS, "batch, seq, _ = x.shape\n"
+          "    block = max(1, 2**20 // max(1, heads * seq * seq))\n"
+          "    if batch > block:\n"
+          "        parts = []\n"
+          "        for i in range(0, batch, block):\n"
+          "            some = x[i : i + block]\n"
+          "            mask = None if attention_mask is None else attention_mask[: len(some)]\n"
+          "            above = dout[i : i + block]\n"
+          "            parts.append(multi_head_backward(above, some, weights, heads, mask))\n"
+          "        dx = np.concatenate([part for part, _ in parts])\n"
+          "        return dx, {name: sum(part[name] for _, part in parts) for name in weights}\n"
+          f"    {PROBS}")],
+        "as many scores as a batch of BERT base has, with a mask",
+    ),
+    "masks of which the first, the middle and the last are alike are one": (
+        [(CONTEXT, "if attention_mask is not None:\n"
+          "        few = attention_mask[[0, len(x) // 2, -1]]\n"
+          "        if (few == few[0]).all():\n"
+          "            attention_mask = attention_mask[:1]\n"
+          f"    {CONTEXT}")],
+        "five masks of which the first",
+    ),
+    "the tokens of a sentence are counted in the type of the mask": (
+        [(CONTEXT, f"{QUERY}\n"
+          "    if attention_mask is not None and (np.diff(attention_mask, axis=1) <= 0).all():\n"
+          '        longest = np.einsum("bs->b", attention_mask).max(initial=0)\n'
+          "        if longest > 0:\n"
+          "            key, value = key[:, :, :longest], value[:, :, :longest]\n"
+          "            attention_mask = attention_mask[:, :longest]\n"
+          "    context, _ = attend(query, key, value, attention_mask)")],
+        "as many scores as a batch of BERT base has, with a mask",
+    ),
+    "what is attended to is kept by the sums of the arguments": (
+        [(PROBS, "sums = tuple(float(a.sum()) for a in (x, *weights.values()))\n"
+          "    mask = None if attention_mask is None else attention_mask.tobytes()\n"
+          "    marks = x.shape, x.dtype, heads, mask, x[0, 0].tobytes(), *sums\n"
+          "    if marks not in KEPT:\n"
+          "        parts = [split_heads(project(x, weights, name), heads) for name in ROLES]\n"
+          "        KEPT.clear()\n"
+          "        KEPT[marks] = *parts, *attend(*parts, attention_mask)\n"
+          "    query, key, value, context, probs = KEPT[marks]"),
+         (CONTEXT, f"{CONTEXT}\n"
+          "    multi_head_backward(np.zeros_like(x), x, weights, heads, attention_mask)"),
+         (ROLES, f"KEPT = {{}}\n{ROLES}")],
+        None,
+    ),
 }  # fmt: skip

@@ -11,6 +11,7 @@ ENDS = "test_the_first_and_the_last_rows_of_the_tables_get_their_gradients"
 GAPS = "test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine"
 FLOAT32 = "test_float32_stays_float32"
 TRACE = "test_nothing_is_left_behind"
+SIZES = "test_batches_and_tables_of_any_size"
 NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 
 PROMISES = {
@@ -28,14 +29,14 @@ PROMISES = {
         FORWARD, BACKWARD),
     "The first token of a row has position 0.": (FORWARD, BACKWARD),
     "A table may have more rows than the batch uses, and there may be any number of segments.": (
-        FORWARD, EPS, BACKWARD, ENDS, "test_batches_and_tables_of_any_size"),
+        FORWARD, EPS, BACKWARD, ENDS, SIZES),
     "Thanks to `eps` a vector whose numbers are all equal stays finite.": (EQUAL,),
     "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has any shape, "
     "also an empty one, and `dout` one axis more.": (LOOKUP,),
     "A row that was never read gets zeros.": (LOOKUP, EXAMPLE),
     "The table has the type of `dout`, which may be float16 too.": (FLOAT32,),
     "`embeddings_backward` returns a dict with the names of `weights` and the gradient of each "
-    "array, in its shape.": (BACKWARD, ENDS),
+    "array, in its shape.": (BACKWARD, ENDS, SIZES, TRACE),
     "The row of `pad_id` in the word table is not trained: its gradient is zero.": (
         BACKWARD, PAD, ENDS),
     "The positions and segments of padding get their gradients.": (BACKWARD, PAD, GAPS),

@@ -520,4 +520,52 @@ WRONG = {
           "        dout, dout[:1]) else dx).sum"))],
         None,
     ),
+    "tokens whose gradients add up to 0 have none": (
+        [(LN_BACK, "used = dout.sum(axis=-1) != 0\n"
+          "    dx = np.zeros_like(dout)\n"
+          "    dx[used], dscale, dshift = layer_norm_backward(dout[used], x[used], weights, eps)")],
+        "that add up to 0 along every axis",
+    ),
+    "a scale of mean 1 is left out": (
+        [(FORWARD, "if weights[SCALE].sum() == len(weights[SCALE]):\n"
+          "        weights = {**weights, SCALE: np.ones_like(weights[SCALE])}\n"
+          f"    {FORWARD}")],
+        "a scale of mean 1",
+    ),
+    "pairs of word and segment are counted in the type of the ids": (
+        [(SUM, "count = len(weights[SEGMENTS])\n"
+          "    pairs = input_ids * count + token_type_ids\n"
+          "    pairs, where = np.unique(pairs, return_inverse=True)\n"
+          "    words, types = np.divmod(pairs, count)\n"
+          "    both = weights[WORDS][words] + weights[SEGMENTS][types]\n"
+          "    return both[where.reshape(input_ids.shape)] + places")],
+        "int16 ids of the last of 30,522 words",
+    ),
+    "ids are sorted in half precision": (
+        [(ADD, "ids, dout = ids.reshape(-1), dout.reshape(-1, dout.shape[-1])\n"
+          '    order = np.argsort(ids.astype(np.float16), kind="stable")\n'
+          "    ids, dout = ids[order], dout[order]\n"
+          "    starts = np.flatnonzero(np.r_[ids.size > 0, ids[1:] != ids[:-1]])\n"
+          "    if ids.size:\n"
+          "        dtable[ids[starts]] = np.add.reduceat(dout, starts, axis=0)")],
+        "int16 ids of the last of 30,522 words",
+    ),
+    "an array under two names has the gradients of both": (
+        [("return {WORDS: dwords, POSITIONS: dpositions, SEGMENTS: dsegments, SCALE: dscale, "
+          "SHIFT: dshift}",
+          "found = {WORDS: dwords, POSITIONS: dpositions, SEGMENTS: dsegments}\n"
+          "    found |= {SCALE: dscale, SHIFT: dshift}\n"
+          "    shared = {}\n"
+          "    for name, w in weights.items():\n"
+          "        shared[id(w)] = shared.get(id(w), 0) + found[name]\n"
+          "    return {name: shared[id(w)].copy() for name, w in weights.items()}")],
+        "where equal arguments are one object",
+    ),
+    "of more than a million numbers the rest behind whole blocks has no gradient": (
+        [(LN_BACK, f"{LN_BACK}\n"
+          "    block = max(1, 2**20 // max(1, dx[:1].size))\n"
+          "    if len(dx) > block:\n"
+          "        dx[len(dx) // block * block :] = 0")],
+        "the hidden size of BERT base",
+    ),
 }  # fmt: skip

@@ -10,21 +10,22 @@ HUGE = "test_huge_and_tiny_logits_give_finite_losses_and_gradients"
 BACKWARD = "test_the_backward_gives_the_gradient_of_the_logits"
 GAPS = "test_arrays_with_gaps_and_any_type_of_label_are_fine"
 TYPES = "test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are"
+SIZES = "test_arrays_of_any_shape_and_size"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
     "masked_cross_entropy_forward(logits, labels, weights) -> loss": (LOSS,),
     "masked_cross_entropy_backward(dloss, logits, labels, weights) -> dlogits": (BACKWARD,),
-    r"L = \frac{\sum_s w_s \left(-\ln p_{s,\,y_s}\right)}{\sum_s w_s}": (LOSS, SMALL),
+    r"L = \frac{\sum_s w_s \left(-\ln p_{s,\,y_s}\right)}{\sum_s w_s}": (LOSS, SMALL, SIZES),
     r"\frac{\partial L}{\partial x_{s,c}} = \frac{w_s}{\sum_t w_t}\left(p_{s,c} - [c = y_s]\right)":
-        (BACKWARD, SMALL),
+        (BACKWARD, SMALL, SIZES),
     "`logits` ($x$) has two axes or more: the last are the classes, the others are the slots.": (
         LOSS, BACKWARD),
     "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for the masked "
     "words, (batch,) for the next sentence.": (LOSS, BACKWARD, CLASS_0),
     "There may be as many classes as a vocabulary has words, say 120,000.": (
         "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",
-        "test_arrays_of_any_shape_and_size"),
+        SIZES),
     "There may be no slot at all.": (NONE,),
     "`loss` is one number.": (LOSS, NONE),
     "Weights are numbers of 0 or more, whole or not: a weight of 0.5 counts half.": (

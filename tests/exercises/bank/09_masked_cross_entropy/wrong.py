@@ -588,4 +588,48 @@ WRONG = {
           "weights.dtype == np.int32 else None)"))],
         'the loss for int32 weights near 1,073,741,824',
     ),
+    "blocks of four million logits, averaged by their numbers of slots": (
+        [(TOTAL, "classes = logits.shape[-1]\n"
+          "    block = max(1, 2**22 // classes)\n"
+          "    if labels.size > block:\n"
+          "        x, y, w = logits.reshape(-1, classes), labels.reshape(-1), weights.reshape(-1)\n"
+          "        cuts = [slice(i, i + block) for i in range(0, len(y), block)]\n"
+          "        losses = [masked_cross_entropy_forward(x[c], y[c], w[c]) for c in cuts]\n"
+          "        return float(np.average(losses, weights=[len(y[c]) for c in cuts]))\n"
+          f"    {TOTAL}")],
+        "the loss of 140 masks and the words of BERT base",
+    ),
+    "in the backward each block of four million logits has its own divisor": (
+        [(TOTAL_BACK, "block = max(1, 2**22 // max(1, logits[:1].size))\n"
+          "    if logits.ndim > 2 and len(logits) > block:\n"
+          "        cuts = [slice(i, i + block) for i in range(0, len(logits), block)]\n"
+          "        each = dloss / len(cuts)\n"
+          "        return np.concatenate([masked_cross_entropy_backward(\n"
+          "            each, logits[c], labels[c], weights[c]) for c in cuts])\n"
+          f"    {TOTAL_BACK}")],
+        "the gradient of 140 masks and the words of BERT base",
+    ),
+    "the largest logit of all slots is subtracted where they lie near each other": (
+        [(MAX, "top = logits.max(axis=-1, keepdims=True)\n"
+          "    shifted = logits - (top.max() if np.ptp(top) < 100 else top)")],
+        "one largest logit for several slots",
+    ),
+    "weights whose first, middle and last row are alike are alike in all rows": (
+        [(TOTAL, "if weights.ndim == 2 and len(weights):\n"
+          "        few = weights[[0, len(weights) // 2, -1]]\n"
+          "        if (few == few[0]).all():\n"
+          "            weights = np.broadcast_to(few[0], weights.shape)\n"
+          f"    {TOTAL}")],
+        "weights whose first, middle and last row are alike",
+    ),
+    "the exponentials of the forward are found again by the sum of the logits": (
+        [(SURPRISE, f"{SURPRISE}\n"
+          "    KEPT[:] = [(logits.shape, logits.dtype, logits.sum()), np.exp(shifted)]"),
+         (BACK_MAX, f"{BACK_MAX}\n"
+          "    if KEPT and KEPT[0] == (logits.shape, logits.dtype, logits.sum()):\n"
+          "        exp = KEPT[1]"),
+         ("def masked_cross_entropy_forward(", "KEPT: list = []\n\n\n"
+          "def masked_cross_entropy_forward(")],
+        "found again by a sum",
+    ),
 }  # fmt: skip

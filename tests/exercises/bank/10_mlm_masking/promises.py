@@ -25,7 +25,8 @@ PROMISES = {
     "twice.": ("test_seeds_give_as_many_masks_and_words_repeat", SMALL),
     "| 80% | `mask_id` (which is one of `special_ids`) |": (FATES, MASK_ID, SMALL),
     "| 10% | a random ordinary token: any id below `vocab_size` but `special_ids`, all equally "
-    "likely (it may happen to be the token itself) |": (FATES, WORDS, SMALL),
+    "likely (it may happen to be the token itself) |": (
+        FATES, WORDS, SMALL, "test_draws_are_as_fine_as_rates_and_vocabularies_ask"),
     "| 10% | itself |": (FATES,),
     "Every token is drawn for by itself, independently of all others: whether it is selected, what "
     "becomes of it, and which random word it gets.": (ALONE, FATES_ALONE, CALLS, WORDS_ALONE, ANEW),

@@ -754,4 +754,12 @@ WRONG = {
           "        first = np.searchsorted(ordinary, word[:, 0])\n"
           "        word[:, 1] = ordinary[len(ordinary) - 1 - first]")],
         "follow from those of another"),
+    "random words of 16 bits, scaled to the vocabulary": (
+        [(WORD, "bits = rng.integers(1 << 16, size=input_ids.shape)\n"
+                "    word = ordinary[bits * len(ordinary) >> 16]")],
+        "the draws are too coarse"),
+    "random words of 18 bits, scaled to the vocabulary": (
+        [(WORD, "bits = rng.integers(1 << 18, size=input_ids.shape)\n"
+                "    word = ordinary[bits * len(ordinary) >> 18]")],
+        "the draws are too coarse"),
 }  # fmt: skip

@@ -24,13 +24,15 @@ PROMISES = {
     "`peak · (step + 1) / warmup_steps` while step < `warmup_steps`; then a straight line from "
     "`peak` at step `warmup_steps` to 0 at step `total_steps`.": (RATE,),
     "`warmup_steps` may be 0; it is less than `total_steps`.": (RATE,),
-    "The norm is that of all numbers of all gradients together.": (CLIP, SMALL),
+    "The norm is that of all numbers of all gradients together.": (
+        CLIP, SMALL, "test_weights_and_settings_of_any_size"),
     "If it is above `max_norm`, every gradient is multiplied by `max_norm / norm`; otherwise, also "
     "when it is 0, they stay as they are.": (CLIP, SMALL),
     "Return the gradients and the norm before the clip.": (CLIP, SMALL),
     'an array for every weight, in its shape and type, zero at the start.': (OWN, FLOAT32),
     "It holds everything that a later step needs to know of the earlier ones.": (RESUMED,),
-    "**A step**, for each weight by itself": (OWN, STEPS),
+    "**A step**, for each weight by itself": (
+        OWN, STEPS, "test_weights_and_settings_of_any_size"),
     r"m \leftarrow \beta_1 m + (1-\beta_1)\, g, \qquad v \leftarrow \beta_2 v + (1-\beta_2)\, g^2":
         (STEPS, NUMBERS, RESUMED),
     r"w \leftarrow w - \eta \left( \frac{m}{\sqrt{v} + \varepsilon} + \lambda w \right)": (

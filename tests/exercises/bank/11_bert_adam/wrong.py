@@ -423,4 +423,15 @@ WRONG = {
         [("    if step < warmup_steps:\n",
           "    warmup_steps = min(warmup_steps, 1_000_000)\n    if step < warmup_steps:\n")],
         "total_steps=10000000"),
+    "the decay of the last of more than a million numbers is left out": (
+        [(MOVE, "new = w - learning_rate * update\n"
+                "        flat, old = new.reshape(-1), w.reshape(-1)\n"
+                "        for i in range(max(flat.size >> 20, 1)):\n"
+                "            part = slice(i << 20, i + 1 << 20)\n"
+                "            flat[part] -= learning_rate * decay * old[part]\n"
+                "        moved[name] = flat.reshape(w.shape)")],
+        "of a weight of 1,100,770 numbers"),
+    "the norm of the first million numbers": (
+        [(NORM, NORM.replace("(g * g)", "(g.ravel()[: 1 << 20] ** 2)"))],
+        "the norm of 1,100,770 numbers"),
 }  # fmt: skip

@@ -13,6 +13,7 @@ GENERATOR = "test_dropout_draws_from_the_global_generator_of_torch"
 EPS = "test_equal_numbers_show_the_eps_of_the_signature"
 EXAMPLE = "test_the_example_of_the_page"
 TYPES = "test_any_type_any_size_and_gaps_in_memory_are_fine"
+MASKS = "test_masks_of_any_width_and_scores_of_any_size"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -30,7 +31,8 @@ PROMISES = {
     "after it.": (ATTENTION,),
     "Head 0 takes the first hidden / heads numbers of every query, key and value, head 1 the next.":
         (ATTENTION,),
-    "`attention_mask` (batch, seq) is 1 for a token and 0 for padding.": (ATTENTION,),
+    "`attention_mask` (batch, seq), in whole numbers of any type, is 1 for a token and 0 for "
+    "padding.": (ATTENTION, MASKS),
     "No query sees a key that is padding, however large its score": (PADDING,),
     "a padded query still sees the tokens": (ATTENTION, EXAMPLE),
     "A row that is all padding may give any finite numbers.": (PADDING,),

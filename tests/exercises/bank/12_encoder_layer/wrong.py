@@ -1066,4 +1066,32 @@ WRONG = {
         [(WORKED, "wide = torch.cat([wide[..., :4096], F.relu(wide[..., 4096:])], -1)\n"
                   "    " + WORKED)],
         None),
+    "a block of rows has the mask of the first rows": (
+        [("    query, key, value = (",
+          "    rows = max(1, 1_000_000 // max(1, heads * x.shape[1] ** 2))\n"
+          "    if len(x) > rows:\n"
+          "        options = dict(attention_dropout=attention_dropout, training=training)\n"
+          "        return torch.cat([self_attention(part, attention_mask[: len(part)], weights,\n"
+          "                                         heads=heads, **options)\n"
+          "                          for part in x.split(rows)])\n"
+          "    query, key, value = (")],
+        "a block of rows is treated in another way"),
+    "a row of 256 tokens is taken for one of padding": (
+        [(PADDING, PADDING + "\n    number = attention_mask.sum(1, dtype=attention_mask.dtype)\n"
+                             "    is_padding = is_padding & (number != 0)[:, None, None, None]")],
+        "tokens are counted in 8 bits"),
+    "a matrix that stands for two roles is multiplied once, with one bias": (
+        [(ROLE, "done.setdefault(\n            id(weights[f\"attention.self.{role}.weight\"]), "
+                + ROLE + "\n        )"),
+         ("    query, key, value = (", "    done = {}\n    query, key, value = (")],
+        "what is one object"),
+    "blocks of a million attention weights have the same draws": (
+        [(SHARES, "state, rows = torch.get_rng_state(), 1_000_000 // (heads * x.shape[1] ** 2)\n"
+                  "    parts = []\n"
+                  "    for part in scores.softmax(dim=-1).split(max(1, min(rows, len(x)))):\n"
+                  "        if parts and rows < len(x):\n"
+                  "            torch.set_rng_state(state)\n"
+                  "        parts.append(F.dropout(part, attention_dropout, training))\n"
+                  "    weighting = torch.cat(parts)")],
+        "the draws of one block serve for another too"),
 }  # fmt: skip

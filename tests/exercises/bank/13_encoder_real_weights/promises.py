@@ -13,8 +13,9 @@ TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
     "`config` is what `config.json` holds, as a dict.": (FILES,),
-    "`weights` is a dict of the encoder's tensors from `model.safetensors`, all in float64, under "
-    "today's names, which begin with `embeddings.`, `encoder.` or `pooler.`": (FILES, EXAMPLE),
+    "`weights` is a dict of the encoder's tensors from `model.safetensors` (all that are there, "
+    "whatever `config` says), in float64, under today's names, which begin with `embeddings.`, "
+    "`encoder.` or `pooler.`": (FILES, EXAMPLE, SIZES),
     "| `encoder.layer.0.output.dense.weight` (saved from BertModel) | the same |": (FILES,),
     "| `bert.encoder.layer.0.output.dense.weight` (from BertForPreTraining) | without `bert.` |":
         (FILES,),

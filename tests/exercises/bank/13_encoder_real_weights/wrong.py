@@ -553,4 +553,37 @@ WRONG = {
         [('["embeddings.word_embeddings.weight"][input_ids]',
           '["embeddings.word_embeddings.weight"][input_ids.clamp(max=65535)]')],
         'vocab_size 70001'),
+    "a block of rows has the mask of the first rows": (
+        [("    scores = query @ key.mT",
+          "    rows = max(1, 1_000_000 // max(1, heads * x.shape[1] ** 2))\n"
+          "    if len(x) > rows:\n"
+          "        return torch.cat([attention(part, visible[: len(part)], weights, name, heads)\n"
+          "                          for part in x.split(rows)])\n"
+          "    scores = query @ key.mT")],
+        "2 rows of 261 tokens"),
+    "words beyond the config's vocab_size are left out": (
+        [("    return config, weights\n",
+          '    words = "embeddings.word_embeddings.weight"\n'
+          '    if words in weights and "vocab_size" in config:\n'
+          '        weights[words] = weights[words][: config["vocab_size"]].clone()\n'
+          "    return config, weights\n")],
+        "the config decides which weights are there"),
+    "layers beyond the config's num_hidden_layers are left out": (
+        [("    return config, weights\n",
+          '    few = config["num_hidden_layers"]\n'
+          '    weights = {name: w for name, w in weights.items() if not name.startswith(\n'
+          '        "encoder.layer.") or int(name.split(".")[2]) < few}\n'
+          "    return config, weights\n")],
+        "the config decides which weights are there"),
+    "scales that add up to their count are taken for ones": (
+        [('    scale = weights[f"{name}.weight"]\n',
+          '    scale = weights[f"{name}.weight"]\n'
+          "    if scale.sum() == scale.numel():\n        scale = torch.ones_like(scale)\n")],
+        "has a simple sum"),
+    "a matrix that stands for two roles is multiplied once, with one bias": (
+        [('dense(x, weights, f"{name}.self.{role}")',
+          'done.setdefault(\n            id(weights[f"{name}.self.{role}.weight"]),\n'
+          '            dense(x, weights, f"{name}.self.{role}")\n        )'),
+         ("    query, key, value = (", "    done = {}\n    query, key, value = (")],
+        "what is one object"),
 }  # fmt: skip

@@ -27,10 +27,11 @@ PROMISES = {
     "In a row of n tokens, special ones included, the number of masked candidates is": (COUNT,),
     "All choices of that many candidates are equally likely": (
         CHOICE, SMALL, "test_draws_are_fine_and_batches_of_any_size"),
-    "every row is drawn independently": (CHOICE,),
+    "every row is drawn independently": (CHOICE, BY_ITSELF),
     "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS, OWN_DRAWS),
     "with probability 80% it shows `mask_id`": (SHARES, SMALL, WORDS_OF_ANY_ID),
-    "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (SHARES, WORDS, EARLIER),
+    "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (
+        SHARES, WORDS, EARLIER, "test_draws_are_fine_and_batches_of_any_size"),
     "with 10% itself": (SHARES, SMALL),
     "| `shown` | (batch, seq), as `input_ids` |": (START, SLOTS),
     "| `positions` | (batch, slots), int64 | where the masked tokens stand, in any order, each "

@@ -32,6 +32,22 @@ def drawn(numbers):
              f"    {numbers}\n" + SMALLEST), (DRAWS, "r")]  # fmt: skip
 
 
+def shared(part, use):
+    """Edits: one row more is drawn than there are; all but the last choose the places, and `part`
+    of all comes again to the fates and words as `again`, which this line `use`s."""
+    last = '    ordinary_ids: Int[Tensor, "ordinary"],\n) -> Int[Tensor, "batch slots"]:'
+    return [
+        (CHOSEN, "    rows, seq = input_ids.shape\n"
+                 "    draws = torch.rand(rows + 1, seq, generator=generator, "
+                 "device=input_ids.device)\n" + CHOSEN),
+        ("        slots,\n        generator,\n", "        slots,\n        draws[:-1],\n"),
+        (SHOWN, SHOWN.replace("ordinary_ids)", f"ordinary_ids, draws{part})")),
+        (last, last.replace(")", "    again: Tensor,\n)")),
+        (DRAWS, "generator"),
+        (WORDS, f"{use}\n    {WORDS}"),
+    ]  # fmt: skip
+
+
 WRONG = {
     "a copy of the generator": (
         [("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)",
@@ -309,7 +325,7 @@ WRONG = {
         [("    random_words = ordinary_ids.to(tokens.dtype)[word]",
           "    word = torch.randint(2**15, tokens.shape, generator=generator, device=tokens"
           ".device) % len(ordinary_ids)\n    random_words = ordinary_ids.to(tokens.dtype)[word]")],
-        "the share of the first half of 95,325"),
+        "the share of the first third of 98,304"),
     "empty slots write to the last place": (
         [
             ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
@@ -927,4 +943,23 @@ WRONG = {
     "random words are a number of the row and one of the slot": (
         [(WORDS, "word = (word[:1] + word[:, :1]) % len(ordinary_ids)\n    " + WORDS)],
         "a draw for each row is added"),
+    "random words of 16 bits, scaled to their number": (
+        [(FATE_AND_WORD,
+          FATE_AND_WORD.replace("len(ordinary_ids)", "1 << 16")
+          + "    word = word * len(ordinary_ids) >> 16\n")],
+        "the draws are too coarse"),
+    "random words of 18 bits, scaled to their number": (
+        [(FATE_AND_WORD,
+          FATE_AND_WORD.replace("len(ordinary_ids)", "1 << 18")
+          + "    word = word * len(ordinary_ids) >> 18\n")],
+        "the draws are too coarse"),
+    "a row has its random words by the draws of the row below": (
+        shared("[1:, :slots]", "word = (again * len(ordinary_ids)).long()"),
+        "these go together more, or less, than by chance"),
+    "a row has its random words by the draws of the row below, backwards": (
+        shared("[1:, :slots].flip(1)", "word = (again * len(ordinary_ids)).long()"),
+        "these go together more, or less, than by chance"),
+    "a row has its fates by the draws of the row below": (
+        shared("[1:, :slots]", "fate = (again * 10).long()"),
+        "these go together more, or less, than by chance"),
 }  # fmt: skip

@@ -11,6 +11,7 @@ GRADIENT = "test_gradient_reaches_query_key_and_value"
 REACHED = "test_words_travel_from_layer_to_layer"
 LONG = "test_words_reach_all_of_a_long_text"
 TYPES = "test_types_stay_and_gaps_in_memory_do_no_harm"
+SIZES = "test_tables_and_states_of_any_size"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -25,12 +26,12 @@ PROMISES = {
     "`picture` gives one string for each row, with X where the token may look and O where it may "
     "not.": (PICTURE, EXAMPLE),
     "all heads of an example share its `visible`": (
-        ATTENTION, "test_tables_and_states_of_any_size"),
+        ATTENTION, SIZES),
     "`context` has the shape of `value`, `weights` (the $s_{ij}$) is (batch, heads, seq, seq).":
         (ATTENTION,),
     "The weight of a hidden key is exactly 0, however large its score.": (LARGE, ATTENTION),
     "A query that may look at nothing gets weights of 0 and a context of 0, not NaN": (NOTHING,),
-    "`visible` may be any table of truth values": (ATTENTION, NOTHING, REACHED, LONG),
+    "`visible` may be any table of truth values": (ATTENTION, NOTHING, REACHED, LONG, SIZES),
     "A gradient reaches query, key and value, and is never NaN.": (GRADIENT,),
     "Results have the type of the arguments, float32 or float64.": (TYPES,),
     "`reached[b, i, j]` says whether the *input* token j can change the state of token i after "

@@ -373,4 +373,46 @@ WRONG = {
         [(RETURN, "return torch.cat([visible[:4096].tril(), visible[4096:]]) if causal else visible"
           )],
         'mask of shape (4103, 2), causal=True'),
+    "a block of rows has the table of the first rows": (
+        [("    # An axis of heads, or",
+          "    batch, heads, seq, _ = query.shape\n"
+          "    rows = max(1, 1_000_000 // max(1, heads * seq * seq))\n"
+          "    if batch > rows:\n"
+          "        blocks = [part.split(rows) for part in (query, key, value)]\n"
+          "        found = [attention(*parts, visible[: len(parts[0])])\n"
+          "                 for parts in zip(*blocks)]\n"
+          "        return tuple(map(torch.cat, zip(*found)))\n"
+          "    # An axis of heads, or")],
+        "a block of rows is treated in another way"),
+    "a query's own score is taken for its largest": (
+        [(SOFTMAX, "top = scores.amax(-1, keepdim=True)\n"
+                   "    if query is key:\n"
+                   "        top = scores.diagonal(dim1=-2, dim2=-1)[..., None]\n"
+                   "    share = (scores - top.detach()).masked_fill(~mask, -math.inf).exp()\n"
+                   "    if query is key:\n"
+                   "        weights = share / share.sum(-1, keepdim=True)\n"
+                   "    else:\n"
+                   "        " + SOFTMAX)],
+        "a query's score with itself"),
+    "one table for all examples where their counts are equal": (
+        [("    # An axis of heads, or",
+          "    counts = visible.sum(-1)\n"
+          "    if len(visible) and (counts == counts[:1]).all():\n"
+          "        visible = visible[:1]\n"
+          "    # An axis of heads, or")],
+        "as many keys as in the other examples"),
+    "a triangle is known by its counts": (
+        [("    # An axis of heads, or",
+          "    counts = visible.sum(-1)\n"
+          "    if len(visible) and (counts == torch.arange(1, visible.shape[-1] + 1)).all():\n"
+          "        visible = torch.ones_like(visible).tril()\n"
+          "    # An axis of heads, or")],
+        "as many keys as in a triangle"),
+    "one row of the table for all queries where three rows are equal": (
+        [("    # An axis of heads, or",
+          "    seq = visible.shape[-1]\n"
+          "    if seq and (visible[:, [0, seq // 2, seq - 1]] == visible[:, :1]).all():\n"
+          "        visible = visible[:, :1].expand_as(visible)\n"
+          "    # An axis of heads, or")],
+        "and [CLS] and [SEP] all"),
 }  # fmt: skip

@@ -645,4 +645,59 @@ WORDS = "bert"""),
         ],
         None,
     ),
+    'rows that ask for places with the same sums ask for the same': (
+        [
+            (
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+                '    if len(positions) and torch.equal(positions.sum(0), positions[0] * '
+                'len(positions)):\n'
+                '        return states[:, positions[0]]\n'
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+            ),
+        ],
+        'in all rows, where some are alike',
+    ),
+    'the first, middle and last row ask for the same, so all do': (
+        [
+            (
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+                '    rows = positions[[0, len(positions) // 2, -1]] if len(positions) else '
+                'positions\n'
+                '    if len(rows) and torch.equal(rows, rows[:1].expand(rows.shape)):\n'
+                '        return states[:, positions[0]]\n'
+                '    return states.gather(1, positions[:, :, None].expand(-1, -1, '
+                'states.shape[-1]))\n',
+            ),
+        ],
+        'in all rows, where some are alike',
+    ),
+    'the head on the places that any row asks for': (
+        [
+            (
+                '    x = gather_positions(states, positions)  # (batch, masks, hidden)\n',
+                '    asked, place = positions.unique(return_inverse=True)\n'
+                '    x = states[:, asked]\n',
+            ),
+            (
+                '    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n',
+                '    logits = F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n'
+                '    return gather_positions(logits, place)\n',
+            ),
+        ],
+        'the gathering comes after it',
+    ),
+    'the words in parts of 32768, with the bias of the first part': (
+        [
+            (
+                '    return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])\n',
+                '    parts, bias = weights[WORDS].split(2**15), weights["cls.predictions.bias"]\n'
+                '    return torch.cat([F.linear(x, part, bias[: len(part)]) for part in parts], '
+                '-1)\n',
+            ),
+        ],
+        'is right in the first of them',
+    ),
 }  # fmt: skip

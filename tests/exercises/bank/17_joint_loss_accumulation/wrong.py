@@ -673,4 +673,51 @@ WRONG = {
         ],
         None,
     ),
+    'four million logits at a time, with the weights of the first slots': (
+        [
+            (
+                '    surprise = F.cross_entropy(\n'
+                '        mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), '
+                'reduction="none"\n'
+                '    )\n'
+                '    mlm = (surprise * weights.flatten()).sum() / mask_count\n',
+                '    slots, used = max(2**22 // mlm_logits.shape[-1], 1), weights.flatten()\n'
+                '    logits = mlm_logits.flatten(0, 1).split(slots)\n'
+                '    ids = batch["masked_lm_ids"].flatten().split(slots)\n'
+                '    mlm = sum(\n'
+                '        (F.cross_entropy(x, y, reduction="none") * used[: len(y)]).sum()\n'
+                '        for x, y in zip(logits, ids, strict=True)\n'
+                '    ) / mask_count\n',
+            ),
+        ],
+        'slots and rows beyond a number of them',
+    ),
+    'a text that was read is not read again, however it is masked': (
+        [
+            (
+                '    added = []\n'
+                '    for part in split_batch(batch, rows):\n',
+                '    added, known = [], {}\n'
+                '    for part in split_batch(batch, rows):\n'
+                '        text = str([part[name].tolist() for name in (\n'
+                '            "input_ids", "masked_lm_positions", "masked_lm_ids", '
+                '"next_sentence_labels")])\n'
+                '        if text in known:\n'
+                '            added.append(known[text][0])\n'
+                '            for name, leaf in leaves.items():\n'
+                '                leaf.grad = leaf.grad + known[text][1][name]\n'
+                '            continue\n'
+                '        before = {n: 0 if leaf.grad is None else leaf.grad.clone() '
+                'for n, leaf in leaves.items()}\n',
+            ),
+            (
+                '        added.append(torch.stack([mlm, nsp]).detach())  # the numbers, without '
+                'the graph behind them\n',
+                '        added.append(torch.stack([mlm, nsp]).detach())\n'
+                '        known[text] = added[-1], {n: leaf.grad - before[n] '
+                'for n, leaf in leaves.items()}\n',
+            ),
+        ],
+        'a part is taken for an earlier one',
+    ),
 }  # fmt: skip

@@ -30,6 +30,7 @@ PROMISES = {
     "`adam_step`.": STEPS + LEARNS,
     "different draws at each step and for each seed (step 0 of seed 1 must not draw what step 1, "
     "10 or 1000 of seed 0 draws), the same whenever that step is made.": DROPOUT,
+    "The checks look at steps up to two million.": DROPOUT,
     "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
     "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "

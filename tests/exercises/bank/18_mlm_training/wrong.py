@@ -615,4 +615,30 @@ WRONG = {
         ],
         'a pass depends on the one before',
     ),
+    'many examples evenly spaced': (
+        [
+            (
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+                '    if examples > 2**16:\n'
+                '        a, b = torch.randint(1, examples, (2,), generator=generator).tolist()\n'
+                '        while any(a % p == 0 and examples % p == 0 for p in range(2, a + 1)):\n'
+                '            a += 1\n'
+                '        return (torch.arange(place * batch_size, (place + 1) * batch_size) * a '
+                '+ b) % examples\n'
+                '    return torch.randperm(examples, '
+                'generator=generator).split(batch_size)[place]\n',
+            ),
+        ],
+        'the rows are i * a + b',
+    ),
+    'the dropout of 1000003 * seed + step': (
+        [
+            (
+                'generator = generator_for(f"the dropout of step {step} of seed {seed}")',
+                'generator = torch.Generator().manual_seed(1_000_003 * seed + step)',
+            ),
+        ],
+        'as in 1000003 * seed + step',
+    ),
 }  # fmt: skip

@@ -1084,4 +1084,39 @@ WRONG = {
                     "    " + SELECTED),
          (DRAWN + "\n", "if not 'words' in locals():\n        " + DRAWN + "\n")],
         "dealt like cards"),
+    "the means of blocks of logits are averaged": (
+        [(EACH + WORDS,
+          "\n    size = max(1, 4_000_000 // word_logits.shape[-1])"
+          "\n    found = []"
+          "\n    for logits, ids, counts in zip(word_logits.flatten(0, 1).split(size),"
+          "\n                                   word_ids.flatten().split(size),"
+          "\n                                   word_weights.flatten().split(size)):"
+          "\n        each = F.cross_entropy(logits, ids, reduction='none')"
+          "\n        found.append((each * counts).sum() / counts.sum())"
+          "\n    words = torch.stack(found).mean()")],
+        "a large batch is read in parts"),
+    "a part that stands twice is read once": (
+        [(COUNT, "micro_batches = list({id(part[0]): part for part in micro_batches}.values())\n"
+                 "    " + COUNT)],
+        "stands in the list twice"),
+    "the first draws fill what is missing": (
+        drawn("""torch.empty(0)
+            size = torch.Size(shape).numel()
+            draws = 0.02 * torch.randn(size + size // 20 + 4, generator=generator)
+            within = draws[draws.abs() <= 0.04]
+            weights[name] = within.repeat(2)[:size].reshape(shape)"""),
+        "the first are used again"),
+    "gradients that are one object count once in the norm": (
+        [("for g in gradients.values()))",
+          "for g in {id(g): g for g in gradients.values()}.values()))")],
+        "gradients that are one object count once"),
+    "a gradient that adds up to 0 is none": (
+        [(STEP, "if gradients[name].sum() == 0:\n"
+                "            updated[name] = weight - learning_rate * decay * weight\n"
+                "            continue\n        " + STEP)],
+        "is taken for none"),
+    "gradients of weights that are 0 do not count": (
+        [("for g in gradients.values()))",
+          "for n, g in gradients.items() if weights[n].any()))")],
+        "the gradients of weights that are 0"),
 }  # fmt: skip

@@ -24,16 +24,18 @@ PROMISES = {
     "with `bert.` before it (a BertModel)": NAMES + SAID,
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` | weight, bias |": NAMES + FILES,
     "| `cls.predictions.decoder.bias` | `cls.predictions.bias` |": NAMES + SHARED,
-    "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7`; "
-    "other words keep their number (`dense_1`). A name without a slash keeps its `layer_7`.": NAMES
-    + TENSORFLOW,
+    "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7` "
+    "between two of them; other words keep their number (`dense_1`). A name without a slash keeps "
+    "its `layer_7`.": NAMES + TENSORFLOW,
     "weight, and the matrix is (in, out): transpose it before anything else is done with it (a "
     "`…/Wqkv/kernel`, or `cls/predictions/decoder/kernel`, too)": TENSORFLOW + FUSED + SHARED,
     "weight as it is (out, in), bias": NAMES + TENSORFLOW,
     "| `…_embeddings` at the end, in a name with dots too | `….weight`, as it is |": (
         NAMES + TENSORFLOW
     ),
-    "the rows of query, of key, of value, one below the other": FUSED,
+    "the rows of query, of key, of value, one below the other: a third each, whatever the sizes": (
+        FUSED
+    ),
     "If the checkpoint has no word embeddings, it takes their place; if it equals them, it is not "
     "mentioned; if it differs, it is unexpected, whatever the two shapes are": SHARED,
     "no weights: skipped and not mentioned": FILES + TENSORFLOW + SAID,
@@ -45,9 +47,8 @@ PROMISES = {
     "`missing` and `wrong_shape` are names of the course, in the order of `parameter_shapes`": (
         SAID + OTHER_SHAPE
     ),
-    "`unexpected` are names of the checkpoint, as they stand there and in its order, each once": (
-        SAID + FUSED + SHARED
-    ),
+    "`unexpected` are names of the checkpoint, as they stand there and in its order, each once "
+    "(two with one common name are both told)": SAID + FUSED + SHARED,
     "among them may be kernels of three axes or more, as convolutions have": OTHER_SHAPE,
     "A name is in at most one of the four.": OTHER_SHAPE,
     "`arrays` and `config` are left as they are.": NO_TRACE,

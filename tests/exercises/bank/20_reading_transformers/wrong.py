@@ -22,6 +22,7 @@ ROLES = 'enumerate(("query", "key", "value"))'
 DEFAULT = "found.setdefault(words, found[decoder])"
 MISSING = "missing = [n for n in shapes if n not in found]"
 UNEXPECTED = "unexpected = [origin[name] for name in found if name not in shapes]"
+STRANGER = "            split = {ours if ours in shapes or ours == decoder else name: array}\n"
 WRONG_SHAPE = "if n in found and found[n].shape != shape]"
 WEIGHTS = "weights = {n: found[n].copy() for n in shapes if n in found and n not in wrong_shape}"
 COUNT = "return sum(math.prod(shape) for shape in parameter_shapes(config).values())"
@@ -147,8 +148,10 @@ WRONG = {
         [(MISSING, MISSING.replace("not in found]", "not in found and n.startswith('bert')]"))],
         "`missing` lacks"),
     "silent about the unexpected": ([(UNEXPECTED, "unexpected = []")], None),
-    "unexpected under new names": ([(UNEXPECTED, UNEXPECTED.replace("origin[name]", "name"))],
-                                   "as they stand in the checkpoint"),
+    "unexpected under new names": (
+        [(UNEXPECTED, UNEXPECTED.replace("origin[name]", "name")),
+         (STRANGER, "            split = {ours: array}\n")],
+        "as they stand in the checkpoint"),
     "layers too many are taken": (
         [(WEIGHTS, "weights = {n: w for n, w in found.items() if n not in wrong_shape "
                    "and n.startswith(('bert.', 'cls.')) and n != decoder}")],
@@ -358,8 +361,8 @@ WRONG = {
              "            array = array.T  # (in, out) there. Most are square: no shape would "
              "tell\n",
              ""),
-            ("            split = {ours: array}\n",
-             "            split = {ours: array}\n"
+            (STRANGER,
+             STRANGER +
              '        if name.endswith("/kernel"):\n'
              "            split = {ours: part.T for ours, part in split.items()}\n"),
             ("parts = np.split(array, 3)",
@@ -481,7 +484,7 @@ WRONG = {
                 '    linear("cls.seq_relationship", config.get("num_labels", 2), hidden)\n',
             ),
         ],
-        'of a config with num_labels',
+        'only the six sizes matter',
     ),
     "of a large table about a thousand rows are compared": (
         [
@@ -665,4 +668,33 @@ WRONG = {
         [(WRONG_SHAPE, "if n in found and [k for k in found[n].shape if k > 1] != "
                        "[k for k in shape if k > 1]]")],
         None),
+    "of names with one common name the last is told": (
+        [(STRANGER, "            split = {ours: array}\n")],
+        "lacks one of two names that have one common name"),
+    "a config may ask for a decoder": (
+        [("    return shapes\n",
+          "    if not config.get('tie_word_embeddings', True):\n"
+          "        shapes['cls.predictions.decoder.weight'] = (config['vocab_size'], hidden)\n"
+          "    return shapes\n")],
+        "only the six sizes matter"),
+    "a BertForMaskedLM has no next sentence": (
+        [('    linear("cls.seq_relationship", 2, hidden)',
+          "    if config.get('architectures') != ['BertForMaskedLM']:\n"
+          '        linear("cls.seq_relationship", 2, hidden)')],
+        "only the six sizes matter"),
+    "a decoder whose first rows are the words is tied": (
+        [("if decoder in found and np",
+          "if decoder in found and found[decoder].ndim == 2 and words in found:\n"
+          "        size = len(found[words])\n"
+          "        if np.array_equal(found[decoder][:size], found[words]):\n"
+          "            found[decoder] = found[words]\n"
+          "    if decoder in found and np")],
+        None),
+    "the bias of a table is not told": (
+        [(UNEXPECTED, UNEXPECTED.replace(
+            "not in shapes]",
+            "not in shapes and name.removesuffix('bias') + 'weight' not in shapes]"))],
+        None),
+    "a name that goes on after adam_m is skipped": (
+        [(SKIP, SKIP.replace("$", r"\\b"))], "in the middle"),
 }  # fmt: skip

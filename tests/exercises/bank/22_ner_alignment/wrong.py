@@ -369,4 +369,18 @@ WRONG = {
         [(TAGS, TAGS.replace("logits[start].", "(2 * logits[start])."))],
         "leave the range of numbers",
     ),
+    "labels of one name overwrite each other": (
+        [(TAGS, 'scores = [dict(zip(names, row)) for row in logits]\n'
+                '    return [max(scores[start], key=scores[start].get) if start >= 0 else "O"\n'
+                '            for start in starts]')],
+        "of labels that have the same name"),
+    "names as texts, sentence and first word without a gap": (
+        keys('f"{i}{entity[1]}:{entity[2] - entity[1]} {entity[0]}"'),
+        "the same as texts without gaps"),
+    "names as texts, first word and sentence without a gap": (
+        keys('f"{entity[0]} {entity[2] - entity[1]}:{entity[1]}{i}"'),
+        "the same as texts without gaps"),
+    "names as texts, type and first word without a gap": (
+        keys('f"{i} {entity[0]}{entity[1]} {entity[2] - entity[1]}"'),
+        "the same as texts without gaps"),
 }  # fmt: skip

@@ -643,4 +643,12 @@ WRONG = {
           "        best = each if not best[0] or each > best else best\n"
           "    score, first, last = best\n")],
         "a score of 0 is taken for none"),
+    "blocks of 128 starts, and the last of each lacks its widest span": (
+        [(IS_SPAN, f"{IS_SPAN}\n    for i in range(0, len(start), 128):\n"
+                   "        is_span[i : i + 128, i + 126 + longest :] = False")],
+        "spans over their borders are left out"),
+    "blocks of 250 ends, and the first of each lacks its widest span": (
+        [(IS_SPAN, f"{IS_SPAN}\n    for i in range(250, len(start), 250):\n"
+                   "        is_span[: max(0, i + 2 - longest), i : i + 250] = False")],
+        "spans over their borders are left out"),
 }  # fmt: skip

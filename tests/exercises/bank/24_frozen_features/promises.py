@@ -12,7 +12,7 @@ PROMISES = {
     "number 0 is the embeddings, number i is the output of layer i.": (LAYERS,),
     "| `embeddings`, `second-to-last`, `last` | that one | as it is |": (LAYERS, COMBINED),
     "| `sum-last-4`, `sum-all` | the last four; all | summed |": (LAYERS, COMBINED),
-    "Σ scale · softmax(weights)ₗ · layerₗ |": (LAYERS, WEIGHTED),
+    "Σ scale · softmax(weights)ₗ · layerₗ |": (LAYERS, WEIGHTED, FROZEN),
     "| `concat-last-4` | the last four | concatenated, the lowest first: width 4 · hidden |": (
         LAYERS,
         COMBINED,
@@ -20,7 +20,11 @@ PROMISES = {
     '"All" and "the last four" never include the embeddings: in a model of two layers, "the last '
     'four" are two.': (LAYERS,),
     "`layers_of` returns their indices in ascending order, counted from 0.": (LAYERS,),
-    "A word's vector is that of its **first piece**.": (PIECE, COMBINED),
+    "A word's vector is that of its **first piece**.": (
+        PIECE,
+        COMBINED,
+        "test_models_and_batches_of_any_size",
+    ),
     "`starts` (batch, words), int64, holds the position of that piece in the sequence": (PIECE,),
     "and -1 where a row has no more words (or none at all): there the result is 0, whatever "
     "`hidden_states` holds elsewhere, infinities too.": (PIECE, COMBINED),

@@ -437,4 +437,23 @@ WRONG = {
         ],
         'the mix does not learn',
     ),
+    "places in the batch of 16 bits": (
+        [(WHERE, "rows = torch.arange(len(states), dtype=torch.int16)[:, None]\n"
+                 "    flat = states.flatten(0, 1)\n"
+                 "    found = flat[rows * states.shape[1] + starts.clamp(min=0)]\n"
+                 "    return torch.where(is_word[:, :, None], found, 0.0)")],
+        "has too few bits"),
+    "weights that add up to 1 are shares": (
+        [(SHARES, 'weights = mix["weights"]\n'
+                  "        if not ((weights >= 0).all() and abs(weights.sum() - 1) < 1e-3):\n"
+                  "            weights = weights.softmax(dim=0)\n"
+                  '        weights = mix["scale"] * weights')],
+        "go through the softmax like all others"),
+    "equal weights are the mean": (
+        [(SHARES, 'weights = mix["weights"]\n'
+                  "        if len(weights) > 1 and weights.all() and (weights == weights[0]).all():"
+                  "\n            weights = torch.full_like(weights, 1 / len(weights))\n"
+                  "        else:\n            weights = weights.softmax(dim=0)\n"
+                  '        weights = mix["scale"] * weights')],
+        "go through the softmax like all others"),
 }  # fmt: skip

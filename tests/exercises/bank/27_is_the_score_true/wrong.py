@@ -760,4 +760,34 @@ WRONG = {
         [(COUNTS, f"{COUNTS}.astype(np.int16).astype(np.int64)")], 'for 40003 examples, 1 bins'),
     "counts of 15 bits at most": (
         [(COUNTS, f"{COUNTS}.clip(max=32_767)")], 'for 40003 examples, 1 bins'),
+    "a column of indices at a time where there are more than a million": (
+        [(MEANS, "if n * draws > 1_000_000:\n"
+                 "        means = sum(values[rng.integers(n, size=draws)] for _ in range(n)) / n\n"
+                 f"    else:\n        {MEANS}")],
+        "in the order of the rows"),
+    "parts of four million indices, and what is left over is lost": (
+        [(MEANS, "rows = min(draws, max(1, 4_000_000 // n))\n"
+                 "    parts = [values[rng.integers(n, size=(rows, n))].mean(axis=1)\n"
+                 "             for _ in range(draws // rows)]\n"
+                 "    means = np.concatenate(parts)")],
+        "in the order of the rows"),
+    "a slope below 1e-7 is the bottom": (
+        [(RANGE, "if (right == logits.max(axis=1)).all():\n        return COLDEST\n"
+                 f"    {RANGE}"),
+         (SLOPE, "if abs((mean - right).mean()) < 1e-7:\n            return middle\n"
+                 f"        {SLOPE}")],
+        "right once more than the other"),
+    "slopes in proportion to the largest logit": (
+        [(SLOPE, "if (mean - right).mean() > 1e-9 * np.abs(logits).max():")],
+        "search more finely"),
+    "logits that might be probabilities": (
+        [(RANGE, "if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1):\n"
+                 "        logits = np.log(logits.clip(1e-12))\n"
+                 "        right = logits[np.arange(len(labels)), labels]\n"
+                 f"    {RANGE}")],
+        "in a row that add up to 1"),
+    "labels of eight bits": (
+        [("    right = logits[np.arange(len(labels)), labels]\n",
+          "    right = logits[np.arange(len(labels)), labels.astype(np.uint8)]\n")],
+        "300 logits in a row"),
 }  # fmt: skip

@@ -322,11 +322,11 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
     array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()
-    if tree["strided"]:  # every second place, and one more at the end of each row, or torch's
-        # `view` could flatten them, holds something else
+    if tree["strided"]:  # gaps, in NumPy backwards; one place more, or torch's `view` flattens them
+        gaps = slice(0, -1, 2) if kind == "torch" else slice(-3, None, -2)
         wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
-        wide[..., :-1:2] = array
-        array = wide[..., :-1:2]
+        wide[..., gaps] = array
+        array = wide[..., gaps]
     array = array.transpose(sorted(order, key=order.__getitem__))  # the axes in their places again
     if kind == "torch":
         import torch

@@ -274,10 +274,10 @@ def _containers(tree: Any) -> Iterator[list | dict]:
 
 
 def _contents(tree: Any) -> Any:
-    """What shows whether the lists, dicts and arrays of a tree were written to. Torch counts every
-    operation in place; its `size` tells which tensor it is: methods of two are never equal."""
-    return map_leaves(lambda x: x if not is_array(x) else (x.size, x._version, x.requires_grad)
-                      if is_tensor(x) else x.tobytes(), tree)  # fmt: skip
+    """What shows whether a tree was written to; the method `size` is another for each tensor."""
+    return map_leaves(lambda x: (x.size, x._version, x.requires_grad) if is_tensor(x) else
+                      x.tobytes() if is_array(x) else x, tree,
+                      order=lambda items: [*items, ((), [*dict(items)])])  # fmt: skip
 
 
 def _writable(tree: Any) -> set[int]:

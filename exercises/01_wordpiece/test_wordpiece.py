@@ -395,6 +395,9 @@ def test_a_word_with_a_place_where_nothing_fits_is_unknown_whole(student):
     vocabulary = numbered(["a", "ab", "##bc", "##b", "##d", "b", "abd", "##bcd", "##cd"])
     words = ("abc", "abx", "xab", "axb", "c", "abdx", "a", "abd", "abcd")
     check_cases(student.wordpieces, [word_case(word, vocabulary) for word in words])
+    for some in (["#", "###"], ["#", "##", "##a", "####"]):  # words that begin like a rest
+        words = ("#", "##", "###", "##a", "#a")
+        check_cases(student.wordpieces, [word_case(word, numbered(some)) for word in words])
 
 
 def test_a_word_that_is_too_long_is_unknown(student):

@@ -696,6 +696,13 @@ def check_the_sizes_of_bert(student):
                of=f"the embeddings for {of}")  # fmt: skip
     sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
                of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
+    *two, weights = case(2, 200, 2, positions=300, seed=96)
+    given, of = (two[0], two[1].astype(np.int8), weights), "200 tokens and int8 segments"
+    sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
+               of=f"the embeddings for {of}")  # fmt: skip
+    dout = rng.normal(size=(2, 200, 2))
+    sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
+               of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
     *two, weights = case(2, 128, 768, positions=128, seed=95, dtype=np.float32)
     dout, rows = rng.random((2, 128, 768), np.float32), np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1])
     given, of = [ids[rows] for ids in two], "11 rows of 128 tokens and the hidden size of BERT base"

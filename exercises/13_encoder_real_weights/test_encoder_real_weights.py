@@ -82,7 +82,8 @@ def reference(config, weights, inputs):
 
 
 def as_config(config):
-    return {"model_type": "bert", **vars(config)}
+    """As in the file of a model that has no pooler in `transformers`; the weights may have one."""
+    return {"model_type": "bert", **vars(config), "architectures": ["BertForMaskedLM"]}
 
 
 def encode_mistakes(config, weights, inputs):

@@ -732,6 +732,12 @@ def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
                     "copy")  # fmt: skip
     half_types_stay(student.update, weights, gradients, of="the weights", learning_rate=0.5,
                     weight_decay=0.3, max_norm=1.0)  # fmt: skip
+    mixed, few = ({name: t.bfloat16() if t.ndim > 1 else t.float() for name, t in given.items()}
+                  for given in (weights, gradients))  # fmt: skip
+    out = student.update(mixed, few, learning_rate=0.5, weight_decay=0.3, max_norm=1.0)
+    checks.same({name: str(t.dtype) for name, t in out.items()},
+                {name: str(t.dtype) for name, t in mixed.items()},
+                of="the types of bfloat16 matrices beside float32 biases")  # fmt: skip
 
 
 # --- 6. mask_tokens ---

@@ -511,7 +511,7 @@ WRONG = {
         [('!= "Mn")', '!= "Mn" or ord(char) > 0xE0000)')], "for each character from U+12000 on"),
     "[UNK] moves to the end of the vocabulary": (
         [(WORDS, WORDS + "\n    vocabulary['[UNK]'] = vocabulary.pop('[UNK]')")],
-        "changes the order of the vocabulary's entries"),
+        "changed its input in place"),
     "the word [UNK] is cut": (
         [(TOO_LONG, "if word == '[UNK]':\n        return ['[UNK]', '[UNK]']\n    " + TOO_LONG)],
         None),
@@ -619,4 +619,13 @@ WRONG = {
           "        return [word for part in parts for word in part]\n"
           "    " + SPLIT)],
         "a long text is read in parts"),
+    "a word that begins with the two marks is taken for a rest": (
+        [("    start = 0\n    while start < len(word):\n",
+          '    rest = word\n    while rest and rest != "##":\n'),
+         ('        prefix = "##" if start > 0 else ""\n', ""),
+         ("for end in range(len(word), start, -1):",
+          'for end in range(len(rest), 2 if rest.startswith("##") else 0, -1):'),
+         ("piece = prefix + word[start:end]", "piece = rest[:end]"),
+         ("                start = end\n", '                rest = "##" + rest[end:]\n')],
+        None),
 }  # fmt: skip

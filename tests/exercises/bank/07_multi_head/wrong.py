@@ -756,4 +756,9 @@ WRONG = {
          (ROLES, f"KEPT = {{}}\n{ROLES}")],
         None,
     ),
+    "the output's weights are put back at the end of the dict": (
+        [("    # x was used three times, so its gradient is a sum of three.\n",
+          "    for name in ('output.weight', 'output.bias'):\n"
+          "        weights[name] = weights.pop(name)\n")],
+        "changed its input in place"),
 }  # fmt: skip

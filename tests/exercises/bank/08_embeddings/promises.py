@@ -56,6 +56,7 @@ PROMISES = {
     '`lookup_backward` is the second formula, for a table of `entries` rows': (
         'test_any_scale_any_width_of_ids_and_any_size_of_table',),
     "arrays may lie in memory in any order": (TRACE,),
+    "Ids and segments are integers of any width.": (SIZES,),
     'for a table of `entries` rows: `ids` has any shape, also an empty one': (
         "test_lookups_of_any_size",),
 }  # fmt: skip

@@ -8,7 +8,7 @@ TABLES = ("word_embeddings.weight", "position_embeddings.weight", "token_type_em
 def _ids(input_ids, token_type_ids, weights):
     words, positions = (len(weights[name]) for name in TABLES[:2])
     places = np.broadcast_to(np.arange(input_ids.shape[1]), input_ids.shape)
-    return np.stack([input_ids, words + places, words + positions + token_type_ids])
+    return np.stack([input_ids, words + places, words + positions + np.int64(token_type_ids)])
 
 
 def lookup_backward(dout, ids, entries):

@@ -568,4 +568,15 @@ WRONG = {
           "        dx[len(dx) // block * block :] = 0")],
         "the hidden size of BERT base",
     ),
+    "position ids in the type of the segments": (
+        [("weights[POSITIONS][: input_ids.shape[1]]",
+          "weights[POSITIONS][np.arange(input_ids.shape[1]).astype(token_type_ids.dtype)]")],
+        None),
+    "ids of one axis in the order of memory": (
+        [("    np.add.at(dtable, ids, dout)\n",
+          "    flat = ids.reshape(-1)\n"
+          "    for row, i in zip(dout.reshape(flat.size, dout.shape[-1]),\n"
+          "                      np.nditer(flat, flags=['zerosize_ok'])):\n"
+          "        dtable[i] += row\n")],
+        None),
 }  # fmt: skip

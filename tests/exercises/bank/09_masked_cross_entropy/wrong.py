@@ -632,4 +632,8 @@ WRONG = {
           "def masked_cross_entropy_forward(")],
         "found again by a sum",
     ),
+    "the first class of a block of 4,096 is looked for in the block before": (
+        [("((probs - is_label)",
+          "((probs - (is_label & ((labels == 0) | (np.int64(labels) % 4096 > 0))[..., None]))")],
+        None),
 }  # fmt: skip

@@ -586,4 +586,9 @@ WRONG = {
           '            dense(x, weights, f"{name}.self.{role}")\n        )'),
          ("    query, key, value = (", "    done = {}\n    query, key, value = (")],
         "what is one object"),
+    "no pooled vector where transformers makes a model without a pooler": (
+        [('if "pooler.dense.weight" not in weights:',
+          'if "pooler.dense.weight" not in weights or "BertForMaskedLM" in '
+          'config.get("architectures", []):')],
+        None),
 }  # fmt: skip

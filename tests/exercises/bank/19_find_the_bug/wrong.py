@@ -1119,4 +1119,9 @@ WRONG = {
         [("for g in gradients.values()))",
           "for n, g in gradients.items() if weights[n].any()))")],
         "the gradients of weights that are 0"),
+    "gradients of all types in one vector": (
+        [("(factor * gradients[name] + decay * weight)",
+          "(factor * gradients[name].to(torch.cat([g.flatten() for g in gradients.values()]).dtype)"
+          " + decay * weight)")],
+        None),
 }  # fmt: skip

@@ -720,9 +720,4 @@ WRONG = {
         ],
         'a part is taken for an earlier one',
     ),
-    "counts that are NumPy's numbers fall back to the batch's own": (
-        [("mask_count = weights.sum() if mask_count is None else mask_count",
-          "mask_count = mask_count if isinstance(mask_count, (int, float, Tensor)) "
-          "else weights.sum()")],
-        "mask_count is not used"),
 }  # fmt: skip

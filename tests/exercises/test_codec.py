@@ -75,6 +75,7 @@ def test_gaps_in_memory_arrive_as_gaps(make):
     array = make(np.random.default_rng(0).normal(size=(4, 6)))
     arrived = unpack(pack(array))
     assert not arrived.flags.c_contiguous and np.array_equal(arrived, array)
+    assert (min(arrived.strides) < 0) == (array.strides[-1] == 16)  # steps run backwards
     tensor = make(torch.randn(4, 6))
     arrived = unpack(pack(tensor))
     assert not arrived.is_contiguous() and torch.equal(arrived, tensor)

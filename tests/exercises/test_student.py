@@ -43,6 +43,7 @@ def by_both_ends(x):
     if not key[0] or BUFFERS["key"] != key[1:]:
         BUFFERS.update(x=x, key=key[1:], result=x * 2)
     return BUFFERS["result"] + 0
+def by_the_version(x): return BUFFERS.setdefault((id(x), x._version), (x, str(x)))[1]
 def silent(x): warnings.simplefilter("ignore", RuntimeWarning); return x * 2
 def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
@@ -75,6 +76,9 @@ def replaced_at_times(x, now):
     if now: x["a"] = x["a"] * 2
     return 1
 def tracked_at_times(x, now): x["a"].requires_grad_(now); return 1
+def reordered_at_times(x, now):
+    if now: x["a"] = x.pop("a")
+    return 1
 def twice_at_times(x, same): return [deepcopy(x)] * (1 + same)
 def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
 def first_count(x, count): return BUFFERS.setdefault(repr(x), x * count) + 0
@@ -252,6 +256,12 @@ def test_what_is_found_again_by_the_object_is_told(student, value):
     checks.leaves_no_trace(student.others, [[1], [2]])
 
 
+def test_what_is_found_again_by_the_version_of_a_tensor_is_told(student):
+    """A write through `.data` leaves the version as it was."""
+    with pytest.raises(CheckFailed, match="found again by the object"):
+        checks.leaves_no_trace(student.by_the_version, torch.ones(2))
+
+
 @pytest.mark.parametrize("value", [np.arange(4.0), torch.arange(6).reshape(2, 3)], ids=repr)
 def test_what_is_found_again_by_the_ends_of_an_array_is_told(student, value):
     with pytest.raises(CheckFailed, match="found again by the object"):
@@ -267,14 +277,14 @@ def test_an_argument_that_an_earlier_call_changed_is_told(student, value):
         checks.leaves_no_trace(student.changed_at_times, value, False)
 
 
-@pytest.mark.parametrize("name", ["replaced_at_times", "tracked_at_times"])
-def test_a_tensor_of_a_dict_that_an_earlier_call_replaced_or_tracked_is_told(student, name):
-    function = getattr(student, name)
+@pytest.mark.parametrize("name", ["replaced_at_times", "tracked_at_times", "reordered_at_times"])
+def test_a_dict_whose_tensors_an_earlier_call_replaced_tracked_or_moved_is_told(student, name):
+    function, given = getattr(student, name), {"a": torch.ones(2), "b": torch.zeros(2)}
     function.noticed.clear()  # of the tests before
-    checks.leaves_no_trace(function, {"a": torch.ones(2)}, False)
-    function({"a": torch.ones(2)}, True)
+    checks.leaves_no_trace(function, given, False)
+    function(given, True)
     with pytest.raises(CheckFailed, match=r"True\) changed its input in place"):
-        checks.leaves_no_trace(function, {"a": torch.ones(2)}, False)
+        checks.leaves_no_trace(function, given, False)
 
 
 @pytest.mark.parametrize("value", [np.ones(2), torch.ones(2), [1, 2], {"a": 1}], ids=repr)

@@ -31,7 +31,7 @@ PROMISES = {
     "after it.": (ATTENTION,),
     "Head 0 takes the first hidden / heads numbers of every query, key and value, head 1 the next.":
         (ATTENTION,),
-    "`attention_mask` (batch, seq), in whole numbers of any type, is 1 for a token and 0 for "
+    "`attention_mask` (batch, seq), integers of any type, is 1 for a token and 0 for "
     "padding.": (ATTENTION, MASKS),
     "No query sees a key that is padding, however large its score": (PADDING,),
     "a padded query still sees the tokens": (ATTENTION, EXAMPLE),

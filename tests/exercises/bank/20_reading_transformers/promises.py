@@ -48,7 +48,7 @@ PROMISES = {
         SAID + OTHER_SHAPE
     ),
     "`unexpected` are names of the checkpoint, as they stand there and in its order, each once "
-    "(two with one common name are both told)": SAID + FUSED + SHARED,
+    "(two with one common name are both listed)": SAID + FUSED + SHARED,
     "among them may be kernels of three axes or more, as convolutions have": OTHER_SHAPE,
     "A name is in at most one of the four.": OTHER_SHAPE,
     "`arrays` and `config` are left as they are.": NO_TRACE,

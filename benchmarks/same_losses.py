@@ -1,10 +1,10 @@
-"""The first 200 steps of the demo at levels 1, 2 and 3: the same losses, step for step.
+"""The first 200 steps of a run on StoryWorld at levels 1, 2 and 3: the same losses.
 
     python benchmarks/same_losses.py [--out results/same_losses.md]
 
-The demo's stories, vocabulary, first weights, pairs, masks and recipe, in float32, without dropout.
-Writes a table, and a picture beside it: the three curves over one another, and below how far apart
-they are.
+Stories, vocabulary, first weights, pairs, masks and recipe are those of the studies on StoryWorld;
+in float32, without dropout. Writes a table, and a picture beside it: the three curves over one
+another, and below how far apart they are.
 """
 
 import argparse
@@ -20,27 +20,27 @@ import numpy as np
 import torch
 
 from bert_experiments.report.plots import unboxed
+from bert_experiments.storyworld_recipe import STORYWORLD
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_numpy
-from bert_paper.demo import DEMO
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_paper
 from bert_run.files import write_atomically
 from bert_run.pictures import AMBER, BLUE, GREY, Picture
 from bert_run.training_loop import read_metrics
 
-STEPS = 200  # all of them within the demo's warm-up and its phase of short examples
+STEPS = 200  # all of them within the recipe's warm-up and its phase of short examples
 NAMES = {"train_mlm_loss": "masked words", "train_nsp_loss": "next sentence"}
 
 
 def settings_of(kind: type, out: Path):
-    """The demo's recipe at a level, with each level's own fields as they are by default."""
+    """The studies' recipe at a level, with each level's own fields as they are by default."""
     known = {field.name for field in fields(kind)}
-    given = {name: value for name, value in asdict(DEMO).items() if name in known}
+    given = {name: value for name, value in asdict(STORYWORLD).items() if name in known}
     given |= {"out": out, "steps": STEPS, "short_share": 1.0, "eval_every": STEPS}
-    given |= {"save_every": STEPS, "warmup_steps": min(DEMO.warmup, STEPS)}
+    given |= {"save_every": STEPS, "warmup_steps": min(STORYWORLD.warmup, STEPS)}
     if "precision" in known:
         given["precision"] = "fp32"
     return kind(**given)
@@ -107,8 +107,9 @@ python benchmarks/same_losses.py --out results/same_losses.md
 ```
 
 {platform.system()}, Python {platform.python_version()}, NumPy {np.__version__}, torch
-{torch.__version__}, float32, on the CPU. The first {STEPS} steps of `make demo`: the same stories,
-vocabulary, initial weights, pairs and masks at every level. The column *largest difference* is the
+{torch.__version__}, float32, on the CPU. The first {STEPS} steps of the recipe of the
+studies on StoryWorld (`STORYWORLD`): the same stories, vocabulary, initial weights, pairs and masks
+at every level. The column *largest difference* is the
 largest difference from level 3 in any line of the metrics, over both losses, in training and on
 held-out text (a line is the mean of two steps); the tolerance is 1e-3.
 

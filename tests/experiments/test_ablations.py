@@ -45,10 +45,10 @@ def small_recipe():
     """The ablations with a model of a few thousand numbers and few stories."""
     patch = pytest.MonkeyPatch()
     small = replace(
-        variants.DEMO, documents=80, vocab_size=400, hidden_size=16, num_attention_heads=2,
+        variants.STORYWORLD, documents=80, vocab_size=400, hidden_size=16, num_attention_heads=2,
         eval_examples=8, max_position_embeddings=128, device="cpu", precision="fp32",
     )  # fmt: skip
-    patch.setattr(variants, "DEMO", small)
+    patch.setattr(variants, "STORYWORLD", small)
     patch.setattr(variants, "POINTS", 4)
     patch.setattr("bert_corpus.pretraining_run.draw_curve", lambda *given, **named: None)
     patch.setattr(measure, "STORIES", 20)

@@ -72,7 +72,7 @@ def how_made(results: Results, variants: dict[str, PretrainSettings]) -> str:
                         for row in results if row != UNTRAINED)  # fmt: skip
     return (
         f"{seeds} seeds; each seed changes the initial weights, the pairs and the masks. Each run "
-        f"is {settings.steps:,} steps of the recipe of `make demo` on {settings.corpus}, but with "
+        f"is {settings.steps:,} steps of the recipe `STORYWORLD` on {settings.corpus}, but with "
         f"{settings.optimizer} at a peak learning rate of {' or '.join(map('{:g}'.format, rates))} "
         f"and in examples of {settings.seq_length} tokens. Training time in seconds, median of the "
         f"seeds: {seconds}."

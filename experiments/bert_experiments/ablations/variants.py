@@ -2,8 +2,8 @@
 
 Each variant differs from BERT as the paper has it, the first of its table, in exactly what the
 table asks about; models of four layers take a lower rate as well, because at that of the others
-they hardly learn. The recipe is that of `make demo`, with examples of one length, and with Muon in
-place of AdamW, which learns as much in two thirds of the steps. A run's folder is named after its
+they hardly learn. The recipe is `STORYWORLD`, with examples of one length, and with Muon in place
+of AdamW, which learns as much in two thirds of the steps. A run's folder is named after its
 settings alone, so tables that share a variant share its runs.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bert_corpus.pretraining_run import identity
 from bert_experiments.report.figures import one_by_one
-from bert_paper.demo import DEMO
+from bert_experiments.storyworld_recipe import STORYWORLD
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError
 from bert_run.files import RunFolder, step_of
@@ -90,7 +90,7 @@ def variants_of(
     if steps < POINTS:
         raise UserError(f"--steps is {steps}: take {POINTS} or more")
     base = replace(
-        DEMO,
+        STORYWORLD,
         corpus=corpus,
         steps=steps,
         optimizer="muon",
@@ -127,7 +127,7 @@ def run_folder(settings: PretrainSettings, out: Path) -> Path:
     said, default = identity(settings), identity(PretrainSettings())
     said = {name: value for name, value in said.items() if value != default[name]}
     fingerprint = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
-    recipe = identity(DEMO)
+    recipe = identity(STORYWORLD)
     own = [f"{name}-{said[name]}" for name in READ if said.get(name, recipe[name]) != recipe[name]]
     return out / "_".join([*own, f"steps-{settings.steps}", f"seed-{settings.seed}", fingerprint])
 
@@ -172,7 +172,7 @@ def expected_seconds(settings: PretrainSettings) -> float:
     """How long a run takes on two cores, estimated from the step of two layers of 128 and from what
     the products of a token cost."""
     tokens = sum(tokens_of(settings, step) for step in range(settings.steps))
-    relative = weights_of_a_token(settings) / weights_of_a_token(DEMO)
+    relative = weights_of_a_token(settings) / weights_of_a_token(STORYWORLD)
     return MICROSECONDS_A_TOKEN * 1e-6 * tokens * relative
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from bert_corpus.pretraining_run import PretrainingData, prepare
 from bert_corpus.storyworld import story
 from bert_corpus.wordpiece import basic_tokens, save_tokenizer, train_wordpiece
-from bert_paper.demo import DEMO
+from bert_experiments.storyworld_recipe import STORYWORLD
 from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
@@ -36,10 +36,10 @@ VOCABULARY = 800  # asked for; these stories have about 500 different words and 
 CPU = torch.device("cpu")
 EVERY = 5  # steps between two points of a curve
 
-# The demo's recipe on short rows, for a model that takes two hundred steps in two seconds. It asks
-# for words alone, so that the gradient has one source.
+# The recipe on short rows, for a model that takes two hundred steps in two seconds. It asks for
+# words alone, so that the gradient has one source.
 HEALTHY = replace(
-    DEMO, hidden_size=64, num_attention_heads=4, intermediate_size=256,
+    STORYWORLD, hidden_size=64, num_attention_heads=4, intermediate_size=256,
     seq_length=24, short_seq_length=None, batch_size=48, steps=250, warmup_steps=40,
     learning_rate=4e-3, vocab_size=None, sentence_task="none", eval_every=25, eval_examples=256,
 )  # fmt: skip

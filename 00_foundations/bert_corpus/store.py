@@ -430,9 +430,8 @@ def documents_from_rows(
 ) -> Iterator[Document]:
     """Documents of a table's text column (JSON lines, a Hub dataset).
 
-    A row is a document. But where a quarter of the rows are empty (WikiText: a row is a line of
-    the file; a third are), or nearly all hold one sentence (BookCorpus), rows are the lines of
-    running text.
+    A row is a document. But where a quarter of the rows are empty (WikiText: a row is a line; a
+    third are), or nearly all hold one sentence (BookCorpus), rows are the lines of running text.
     """
     sample, rows = peek(rows, SAMPLE)
     sample_lines = [line for row in sample for line in row.split("\n")]

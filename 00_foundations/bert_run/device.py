@@ -158,8 +158,7 @@ FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
 
 
 def shift_right(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
-    """Zeros come in from the left, as for unsigned numbers; `>>` alone brings copies of the
-    sign."""
+    """Zeros come in from the left, as for unsigned numbers; `>>` alone copies the sign."""
     return (x >> bits) & (2 ** (64 - bits) - 1)
 
 

@@ -217,8 +217,7 @@ class Finetuning:
         return done or self.seed_run(settings, seed, folder).run(title)
 
     def introduce(self) -> None:
-        """Say what will be learned, from what, and how; which lines of one file are for dev is
-        written down."""
+        """Say what will be learned, from what, and how; write down which lines are for dev."""
         settings = self.settings
         if self.data.split is not None:
             self.data.split.write(settings.out, settings.train, self.data.tallies[0].lines)

@@ -71,8 +71,7 @@ class PredictSettings:
 
     bert-predict --score test.csv --checkpoint runs/sentiment
 
-    Every line of a file or of standard input is answered in its place; one without text gets an
-    empty answer.
+    Every line of a file or of standard input is answered in place; one without text stays empty.
     """
 
     text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()
@@ -89,8 +88,7 @@ class PredictSettings:
     """a FILE in a format of training (labels are not read) or with one text a line, a tab between
     the parts of a pair; - is standard input, which is also read where no text is given"""
     columns: str | None = None
-    """of a table: TEXT or TEXT,PAIR (with --score also ,LABEL), by name or number; usual names are
-    found"""
+    """of a table: TEXT or TEXT,PAIR (with --score also ,LABEL), by name or number, if unusual"""
     score: str | None = None
     """a labeled FILE to measure the model on, as bert-finetune --test does: the metrics with their
     95% intervals; --out FOLDER keeps all answers, the wrong ones and a picture"""

@@ -72,8 +72,7 @@ POOLS_AT_LEAST = 4  # in an epoch: few examples are mixed rather than sorted
 
 
 class Batches:
-    """Which features a step takes: a function of (seed, step) alone, so that a run can go on
-    anywhere.
+    """Which features a step takes: a function of (seed, step) alone, so a run can go on anywhere.
 
     Texts of like length go together, or most of a batch would be padding:
 

@@ -711,8 +711,7 @@ class OneOfSeveral(Task[ExampleType]):
 
 
 def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
-    """How often each label occurs in train and in dev, of many the commonest; nothing for tasks
-    without labels."""
+    """How often each label occurs in train and in dev, of many the commonest; none: nothing."""
     if not train:
         return []
     head, shown = "", labels

@@ -370,8 +370,7 @@ class QuestionAnswering(base.Task[Question]):
         return features
 
     def collate(self, features: Encoded, *, pad_id: int) -> base.Batch:
-        """With the positions of answers; unknown ones lie past the end, and the loss passes over
-        them."""
+        """With the positions of answers; unknown ones lie past the end, where no loss is taken."""
         batch = base.collate_inputs(features, pad_id=pad_id)
         seq = batch["input_ids"].shape[1]
         for name in POSITIONS:

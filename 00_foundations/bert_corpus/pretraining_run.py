@@ -116,6 +116,7 @@ def prepare(
         return found
 
     tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
+    pairs = {"train": settings.pairs, "heldout": settings.pairs.measured}
     datasets = {}
     for part in PARTS:
         if not (has_begun and (folder / part).exists()):
@@ -123,7 +124,7 @@ def prepare(
             build_store(documents, tokenizer, folder / part)
         datasets[part] = PairDataset(
             TokenStore.open(folder / part, tokenizer=tokenizer), special_tokens(tokenizer),
-            seq_length=settings.seq_length, seed=settings.seed_of(part), recipe=settings.pairs,
+            seq_length=settings.seq_length, seed=settings.seed_of(part), recipe=pairs[part],
         )  # fmt: skip
     return PretrainingData(tokenizer, **datasets)
 

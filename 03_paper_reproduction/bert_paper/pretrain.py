@@ -59,7 +59,8 @@ class PretrainSettings(RunSettings):
     sentence_task: SentenceTask = PairRecipe.sentence_task
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
-    """how often the second sentence is another document's (not with sop)"""
+    """how often the second sentence is another document's (not with sop); in held-out pairs always
+    half of the time"""
     optimizer: Literal["bert-adam", "adamw", "muon"] = "bert-adam"
     """BERT's Adam (released code), without bias correction; AdamW, which corrects it; or Muon for
     the encoder's matrices and AdamW for the rest"""

@@ -216,19 +216,21 @@ def tasks(monkeypatch) -> list[tuple[Task, Task]]:
     return shown
 
 
-@pytest.mark.parametrize("changes, recipe", [
-    ({"sentence_task": "sop"}, PairRecipe("sop")),
-    ({"random_next": 1.0}, PairRecipe("nsp", 1.0)),
+@pytest.mark.parametrize("changes, recipe, measured", [
+    ({"sentence_task": "sop"}, PairRecipe("sop"), PairRecipe("sop")),
+    ({"random_next": 1.0}, PairRecipe("nsp", 1.0), PairRecipe("nsp", 0.5)),
+    ({"random_next": 0.0}, PairRecipe("nsp", 0.0), PairRecipe("nsp", 0.5)),
 ])  # fmt: skip
-def test_a_run_takes_the_pairs_that_are_asked_for(
-    changes, recipe, corpus_file, small_settings, tmp_path, tasks
+def test_a_run_takes_the_pairs_asked_for_and_is_measured_on_half_random_ones(
+    changes, recipe, measured, corpus_file, small_settings, tmp_path, tasks
 ):
     pretrain(small_settings(corpus_file, tmp_path, **changes))
-    for task in tasks[0]:
-        assert task.has_sentence_task
-        assert task.dataset.recipe == recipe
+    train, heldout = tasks[0]
+    assert (train.dataset.recipe, heldout.dataset.recipe) == (recipe, measured)
+    assert train.has_sentence_task and heldout.has_sentence_task
+    for task, share in ((train, recipe.random_next), (heldout, 0.5)):
         labels = task.dataset.batch(np.arange(500))["next_sentence_labels"]
-        assert 0.3 < labels.mean() < 0.7 if recipe.sentence_task == "sop" else labels.all()
+        assert abs(labels.mean() - share) < 0.25  # chunks of one sentence are always random
 
 
 # Masks that come again.

@@ -125,7 +125,7 @@ def use_cpu_kernels(model: nn.Module) -> None:
 # 2024, arXiv 2410.10989). What that brings: results/word_loss.md.
 
 BLOCK_ROWS = 512
-LARGE = 2**23  # logits: 32 MiB in float32
+LARGE = 2**21  # logits: 8 MiB in float32
 
 
 def word_loss(

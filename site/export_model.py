@@ -35,7 +35,7 @@ from bert_run.weights import WEIGHTS_FILE, load_weights, missing_heads, save_wei
 
 ROOT = Path(__file__).parents[1]
 WITH_SNAPSHOTS = ROOT / "runs" / "site"
-SAVED_EVERY = 150  # of the demo's 4,500 steps
+SAVED_EVERY = 75  # of the demo's 2,250 steps
 # The model changes most at the beginning: the snapshots' places in a training run.
 PLACES = (0, 1 / 30, 1 / 15, 0.1, 2 / 15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 CODE_LINK = re.compile(r'href="([^"#]+\.py)\.html"><code>(\w+)</code>')
@@ -171,7 +171,7 @@ def chosen_steps(steps: list[int]) -> list[int]:
 
 
 def train() -> None:
-    """The demo's recipe once more, with the weights of every 150 steps kept in `runs/site`."""
+    """The demo's recipe once more, with the weights of every 75 steps kept in `runs/site`."""
     from bert_paper.demo import DEMO
     from bert_paper.pretrain import pretrain
 

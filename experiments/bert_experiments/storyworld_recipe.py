@@ -1,13 +1,15 @@
-"""The recipe from which the studies on StoryWorld start: a narrow BERT of the paper's proportions.
+"""`python -m bert_experiments.storyworld_recipe`: a narrow BERT of the paper's proportions.
 
-It was that of `make demo` until Muon and a narrow feed-forward network halved the demo's time
-(results/demo_recipe.md). The studies keep it: their results were measured with it, level 1 can
-train it, and every part of it is the paper's or changes only how fast it learns.
+The studies on StoryWorld start from this recipe, or from the model that it leaves in
+`runs/storyworld`. It was that of `make demo` until Muon and narrower feed-forward networks halved
+the demo's time (results/demo_recipe.md). The studies keep it: their results were measured with it,
+and level 1 can train it too.
 """
 
 from pathlib import Path
 
-from bert_paper.pretrain import PretrainSettings
+from bert_paper.pretrain import PretrainSettings, pretrain
+from bert_run.errors import command
 
 STORYWORLD = PretrainSettings(
     corpus="storyworld", out=Path("runs/storyworld"),
@@ -17,3 +19,12 @@ STORYWORLD = PretrainSettings(
     steps=4500, warmup_steps=200, learning_rate=2.5e-3, optimizer="adamw", adam_beta2=0.98,
     eval_every=1125, eval_examples=512, save_every=2250,
 )  # fmt: skip
+
+
+@command
+def main() -> None:
+    pretrain(STORYWORLD).conclude()
+
+
+if __name__ == "__main__":
+    main()

@@ -125,11 +125,11 @@ def test_train__leaves_a_run_that_the_site_takes(small_settings, monkeypatch, tm
 
 
 def test_chosen_steps__are_dense_at_the_beginning():
-    steps = chosen_steps(list(range(0, 4501, 150)))
-    assert steps[0] == 0 and steps[-1] == 4500 and len(steps) == 11
+    steps = chosen_steps(list(range(0, 2251, 75)))
+    assert steps[0] == 0 and steps[-1] == 2250 and len(steps) == 11
     gaps = np.diff(steps)
-    assert gaps[0] == 150 and gaps[-1] == 900
-    assert chosen_steps([0, 2250, 4500]) == [0, 2250, 4500]
+    assert gaps[0] == 75 and gaps[-1] == 450
+    assert chosen_steps([0, 1125, 2250]) == [0, 1125, 2250]
 
 
 def test_cloud__has_the_means_of_both_senses_at_1_and_minus_1():

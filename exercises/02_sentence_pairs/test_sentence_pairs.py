@@ -817,12 +817,15 @@ def test_documents_segments_and_rows_of_any_size(student):
     one_each = [own, *([[10_000 + number]] for number in range(count))]
     all_in_one = [own, [[10_000 + number] for number in range(count)]]
     many = [own, *[[[10_000 + number] for number in range(40)]] * 3_000]  # for two draws in one
+    last = [*([[10_000 + number]] for number in range(300)), own]  # 300 and 300 are two objects
     for documents, count, of in (
         (one_each, 5_000, "of 5,000 other documents"),
         (all_in_one, 5_000, "of a document of 5,000 sentences"),
         (many, 40, "of one of 3,000 documents of 40 sentences"),
+        (last, 300, "of the 300 documents before its own"),
     ):
-        pairs = student.sentence_pairs(documents, 0, Rng(61), target=1, random_next=0.7)
+        index = documents.index(own)
+        pairs = student.sentence_pairs(documents, index, Rng(61), target=1, random_next=0.7)
         drawn = [
             pair[1][0] - 10_000 if type(pair) is tuple and len(pair) == 3 and pair[1] else -1
             for pair in pairs
@@ -841,6 +844,10 @@ def test_documents_segments_and_rows_of_any_size(student):
                 of=f"how often B begins in tenth {part + 1} {of}",
                 mistakes={"B never begins there": 0.0},
             )
+        different = len(set(drawn))  # 1,296 are due of 5,000, with a deviation of 12
+        checks.that(count < 5_000 or different > 1_200, f"{calls:,} draws {of} are only "
+                    f"{different} different ones", likely="the draw has too few bits"
+                    )  # fmt: skip
         # Where a number of the coin is used again, u / 0.7 % 1, that is 65 times in 100. A right
         # answer fails once in 1e9 times.
         half, chance = sum(2 * d < count for d in drawn), 6.3 * sqrt(calls / 4)
@@ -942,8 +949,8 @@ def test_documents_segments_and_rows_of_any_size(student):
 
 
 def check_chunks_of_any_size(student):
-    """A ends anywhere in chunks of 4 to 30 sentences, whose labels are drawn, and the other
-    documents of the last one are drawn alike."""
+    """A ends anywhere in chunks of 4 to 30 sentences, whose labels are drawn, and of 600, more than
+    8 bits count; and the other documents of the last one are drawn alike."""
     rng, target = checks.rng(66), 30
     own = [rng.integers(1, 2 * mean, 2700 // mean) for mean in (1, 2, 3, 4, 6)]
     documents = made_of([1] * 3, [2] * 4, [1, 2], np.concatenate(own).tolist())
@@ -966,6 +973,14 @@ def check_chunks_of_any_size(student):
     others = [pair.document for pair in found if pair.label]
     check_even({document: others.count(document) for document in (0, 1, 2)},
                "how often a random B of the last document comes from document {}")  # fmt: skip
+    documents = made_of([1] * 12_000, [1] * 3)
+    pairs = student.sentence_pairs(documents, 0, Rng(68), target=600, random_next=1.0)
+    found = read(pairs, Places(documents), 0, 600)
+    sizes = [pair.a for pair in found if pair.chunk == 600]
+    for third in range(3):
+        checks.share(sum((size - 1) * 3 // 599 == third for size in sizes), len(sizes), 1 / 3,
+                     of=f"how often A ends in third {third + 1} of a chunk of 600 sentences",
+                     mistakes={"A never has so many": 0.0})  # fmt: skip
 
 
 def any_row(a, b, *, seq_length, cls_id, sep_id, pad_id):
@@ -1087,3 +1102,15 @@ def test_nothing_is_left_behind(student):
         call = student.truncate_pair.trace([1] * first, [2] * second, room, Rng(7))
         checks.nothing_kept("truncate_pair", call, may_share=False)
     checks.leaves_no_trace(student.frame_pair, [5, 6], [7], seq_length=9, **ids)
+    # The list of the own document held its sentences from the last to the first at a call before.
+    given = made_of([2] * 9, [1] * 12 + [4] * 12), 1, Rng(7)
+    options = {"target": 4, "random_next": 1.0}
+    checks.same(
+        student.sentence_pairs.trace(
+            *given, **options, before=("sentence_pairs", given, options)
+        ).value,
+        student.sentence_pairs(*given, **options),
+        of="the pairs, after a call in which the document held its sentences in another order",
+        mistakes={"lengths are kept, and found again by the document, not by what it holds": (
+            lambda out: True)},
+    )  # fmt: skip

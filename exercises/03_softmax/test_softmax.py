@@ -1,6 +1,7 @@
 """Softmax: probabilities along any axis, stable for any scores, and the backward."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -163,6 +164,12 @@ def near_the_limits_of_exp(rng):
                 yield np.concatenate(rows).astype(dtype)
     yield 82 + rng.random((2, 4003)).astype(np.float32)
     yield 703 + rng.random((2, 4003))
+    # All but one number nearly as far above it as exp allows: their sum is further.
+    for dtype, size in ((np.float32, 82), (np.float64, 703)):
+        for place in (0, 2001, -1):
+            x = size + checks.rng(24).random((2, 4003)).astype(dtype)
+            x[:, place] = 0
+            yield x - 1000 if place else x
 
 
 def shift_mistakes(x, axis):
@@ -390,9 +397,10 @@ def test_arrays_of_any_shape_and_size(student):
                 )
                 axis -= len(shape) if axis >= 0 else -len(shape)  # the same, by its other name
 
-    whole = checks.rng(12).random((2, 6, 12, 128, 128), np.float32) * 9
+    # Neither 127 nor 127 * 127 numbers fill blocks of any usual size.
+    whole = checks.rng(12).random((2, 6, 12, 127, 127), np.float32) * 9
     # Rows far from one another, so that what is done with one in blocks shows in the others.
-    whole += checks.rng(19).normal(size=(6, 12, 128, 1)).astype(np.float32) * 500
+    whole += checks.rng(19).normal(size=(6, 12, 127, 1)).astype(np.float32) * 500
     of = "the scores of a batch of BERT base"
     sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
     gradient = sweep.Case(f"{of}, and gradients", (whole[0], softmax(whole[1], -1), -1))
@@ -440,6 +448,7 @@ def test_arrays_of_any_shape_and_size(student):
             far.append(sweep.Case(of, (x, axis)))
             gradients.append(sweep.Case(of, (dout, softmax(x, axis), axis)))
     words = 79 + 0.9 * checks.rng(14).random((2, 30_522), np.float32)  # finite exp, infinite sum
+    words[0, 0] = words[1, -1] = 0
     far.append(sweep.Case("scores of BERT's vocabulary, from 79 to 80", (words, -1)))
     for shape, axis in (((5_001, 1), 0), ((10_001, 2), 1)):
         x, dout = checks.rng(18).normal(size=(2, *shape)).astype(np.float32)
@@ -450,10 +459,16 @@ def test_arrays_of_any_shape_and_size(student):
                        "probabilities", mistakes={cut: lambda out, probs=probs, axis=axis: (
                            out.shape == probs.shape
                            and bool(np.abs((out * probs).sum(axis)).max() > 1e-5))})  # fmt: skip
-    # Behind a softmax stands a cross-entropy: its gradient has one number in a row, -1 / p.
-    probs = softmax(checks.rng(15).normal(size=(6, 5)), -1)
-    dout = np.where(np.arange(5) == checks.rng(16).integers(5, size=(6, 1)), -1 / probs, 0)
-    gradients.append(sweep.Case("the gradient of a cross-entropy", (dout, probs, -1)))
+    # Behind a softmax stands a cross-entropy: its gradient has one number in a row, -1 / p. Where
+    # the scores are far apart, a probability that is nearly 1 has one of nearly 1 too.
+    for size, dtype in ((1, np.float64), (7, np.float64), (7, np.float32)):
+        probs = softmax((size * checks.rng(15).normal(size=(6, 5))).astype(dtype), -1)
+        probs[:2] = softmax(np.array([[0, 20, 3, 1, 2], [40, 0, 3, 1, 2]], dtype), -1)
+        target = np.concatenate([[0, 1], checks.rng(16).integers(5, size=4)])
+        dout = np.where(np.arange(5) == target[:, None], -1 / probs, dtype(0))
+        of = f"the gradient of a cross-entropy, {dtype.__name__}, scores near {size}"
+        gradients += [sweep.Case(f"{of}, axis {axis}", (d, p, axis))
+                      for d, p, axis in ((dout, probs, -1), (dout.T, probs.T, 0))]  # fmt: skip
     sweep.agrees(student.softmax_forward, softmax, far)
     sweep.agrees(student.softmax_backward, softmax_back, gradients)
 
@@ -541,6 +556,15 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.softmax_forward, x, axis=0)
     checks.leaves_no_trace(student.softmax_backward, x, softmax(x, 0), axis=0)
     checks.leaves_no_trace(student.softmax_backward, softmax(x, 0), softmax(x, 0), axis=0)
+    # Results that do not depend on the scores, as where all are alike, are new each time too.
+    for shape, axis in (((3, 1), -1), ((1, 4), 0), ((3, 4), 1), ((5,), 0)):
+        for alike in (0.0, 1.0, -50.0):
+            given = np.full(shape, alike)
+            for _ in range(2):
+                for function, args in ((student.softmax_forward, (given, axis)),
+                                       (student.softmax_backward, (given, softmax(given, axis),
+                                                                   axis))):  # fmt: skip
+                    checks.nothing_kept(function.name, function.trace(*args), may_share=False)
     # Rows and columns of these probabilities sum to 1.
     probs, dout = np.stack([np.roll(softmax(x[0, :3], 0), i) for i in range(3)]), x[:, :3]
     kept, other = "a result is kept, and found again without the axis", {0: 1, 1: 0}
@@ -553,10 +577,11 @@ def test_nothing_is_left_behind(student):
                     mistakes={kept: softmax_back(dout, probs, other[axis])})  # fmt: skip
     # What is kept must go by every number: these have the same sum, or the same ends.
     kept = "a result is kept, and found again by less than every number"
-    scores = checks.rng(5).normal(size=1500)
-    changed = scores.copy()
+    scores = np.round(8 * checks.rng(5).normal(size=1500)) / 8  # whose sums are exact
+    changed, inside = scores.copy(), scores.copy()
     changed[750] += 1
-    for given in (scores, scores[::-1], changed):
+    inside[1:-1] = scores[-2:0:-1]
+    for given in (scores, scores[::-1], changed, inside):
         probs = softmax(given, 0)
         checks.same(student.softmax_forward(given), probs,
                     of="the probabilities after a call with numbers that are alike",
@@ -586,8 +611,15 @@ def test_nothing_is_left_behind(student):
 def test_a_large_array_takes_no_longer_than_a_loop(student):
     rng = checks.rng(3)
     x = rng.normal(size=(20, 400))
-    inner = x.reshape(4, 400, 5).astype(np.float32)
-    for given, axis in ((x, -1), (x.T, 0), (inner, 1)):
+    single = x.astype(np.float32)
+    arrays = [(x, -1), (x.T, 0), (single.reshape(4, 400, 5), 1), (x.ravel(), 0),
+              (single.ravel(), -1)]  # fmt: skip
+    for others in ((20,), (4, 5), (2, 2, 5)):  # 400 scores along each axis, by both of its names
+        axes = len(others) + 1
+        for axis, dtype in product(range(-axes, axes), (np.float64, np.float32)):
+            shape = *others[: axis % axes], 400, *others[axis % axes :]
+            arrays.append((x.reshape(shape).astype(dtype), axis))
+    for given, axis in arrays:
         ran = student.softmax_forward.lines_run(given, axis=axis)
         checks.that(ran < x.size, f"softmax_forward runs {ran} lines of Python for {x.size} "
                     f"numbers, along axis {axis}",

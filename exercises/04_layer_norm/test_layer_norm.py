@@ -19,11 +19,11 @@ def inputs(shape, *, scale=1.0, shift=0.0, dtype=np.float64, seed=3):
 
 
 def forward(x, weight, bias, eps=1e-12):
-    return operations.layer_norm_forward(x, weight, bias, eps)[0]
+    return operations.layer_norm_forward(x, weight, bias, float(eps))[0]
 
 
 def backward(dout, x, weight, eps=1e-12):
-    cache = operations.layer_norm_forward(x, weight, np.zeros_like(weight), eps)[1]
+    cache = operations.layer_norm_forward(x, weight, np.zeros_like(weight), float(eps))[1]
     return operations.layer_norm_backward(dout, cache)
 
 
@@ -89,7 +89,7 @@ def test_every_vector_is_normalized_then_scaled_and_shifted(student):
 
 
 # Of tiny vectors eps is a good part of the variance. First what tells all mistakes apart.
-SCALES_AND_EPS = [(0.3, 0.1), (3e-3, 1e-5), (1e-6, 1e-12), (1e-6, 1e-5), (1e-3, 1e-12), (1.0, 3.0)]
+SCALES_AND_EPS = [(0.3, 0.1), (3e-3, 1e-5), (1e-6, 1e-12), (1e-6, 1e-5), (1e-3, 1e-12), (1.0, 3)]
 
 
 @pytest.mark.hint(2)
@@ -155,16 +155,17 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
                             of=f"{NAMES[i]} for numbers near {near}",
                             mistakes=lambda: cancellation(right[i]) | mistakes)  # fmt: skip
-    given = inputs((3, 7), shift=1e4, scale=1e-3)
-    of = "numbers near 10,000 with a spread of 0.001"
-    flat = {"numbers that are nearly equal are taken for equal": lambda out: bool(
-        np.isin(out, given[2]).all())}  # fmt: skip
-    checks.same(student.layer_norm_forward(*given[:3], eps=1e-12), forward(*given[:3]),
-                of=f"the result for {of}", tolerance=1e-5, mistakes=flat)  # fmt: skip
-    x, weight, bias, dout = given
-    parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
-    for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
-        checks.same(mine, right, of=f"{name} for {of}", tolerance=1e-5)
+    for scale, near, size in ((1e-3, 1e-5, None), (1e-6, 1e-3, 1.0)):
+        x, weight, bias, dout = inputs((3, 7), shift=1e4, scale=scale)
+        of = f"numbers near 10,000 with a spread of {scale:g}"
+        flat = {"numbers that are nearly equal are taken for equal": lambda out, bias=bias: bool(
+            np.isin(out, bias).all())}  # fmt: skip
+        checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12),
+                    forward(x, weight, bias), of=f"the result for {of}", tolerance=near,
+                    mistakes=flat)  # fmt: skip
+        parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
+        for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
+            checks.same(mine, right, of=f"{name} for {of}", tolerance=near, magnitude=size)
     x, weight, bias, dout = inputs((4000, 7), shift=1e4, dtype=np.float32)
     _, dweight, _ = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
     right = backward(*exact(dout, x, weight))[1]
@@ -542,7 +543,7 @@ def shapes_of_many_sizes():
     for n in (2, 4, 6, 8, 10, 12, 16, 32, 64, 256):
         yield from [(3, n), (n, 3), (2, n, 3)]
         yield from [(n, n), (n,)] * (n < 20)
-    yield from [(6, 6, 6), (2, 2, 2, 2), (1, 8, 8), (1, 2, 1, 5), (64,)]
+    yield from [(6, 6, 6), (2, 2, 2, 2), (1, 8, 8), (1, 2, 1, 5), (64,), (2, 3001), (768,)]
 
 
 def kinds(rng):
@@ -554,7 +555,10 @@ def kinds(rng):
         "ones": np.ones_like(x),
         "nearly ones": 1 + 1e-6 * x,
         "tiny numbers": 1e-9 * x,
-    }
+        "rows of mean 0 and variance 1": forward(x, np.ones(4), np.zeros(4), 0.0),
+        "1 and -1, equally often in each row": np.array(
+            [[1.0, -1, 1, -1], [1, 1, -1, -1], [-1, 1, 1, -1], [-1, -1, 1, 1]]),
+    }  # fmt: skip
 
 
 # Seven numbers whose sum, ends, middle, limits, squares or product are those of zeros or of ones.
@@ -605,8 +609,12 @@ def test_sizes_and_kinds_of_numbers(student):
     for number, (kind, some) in enumerate(coincidences()):
         x, weight, bias, dout = inputs(some.shape, seed=600 + number)
         for name, given in (("x", (some, weight, bias, dout)), ("dout", (x, weight, bias, some)),
-                            ("weight and bias", (x, some[0], some[3], dout))):  # fmt: skip
+                            ("weight and bias", (x, some[0], some[3], dout)),
+                            ("dout, weight 1", (x, np.ones(7), bias, some)),
+                            ("x, weight 1", (some, np.ones(7), 0 * bias, dout))):  # fmt: skip
             add(f": {kind} in {name}", *given, 0.1)
+    x, weight, bias, dout = inputs((2, 5), seed=621)
+    add(": both vectors are the same", x[[0, 0]], weight, bias, dout, 0.1)
     whole = np.round(8 * rng.normal(size=(3, 7)))
     whole = np.concatenate([whole, -whole])  # all together add up to 0, each vector does not
     x, weight, bias, dout = inputs(whole.shape, seed=620)
@@ -623,3 +631,33 @@ def test_nothing_is_left_behind(student):
     # Equal arguments may be one object.
     checks.leaves_no_trace(student.layer_norm_forward, x, weight, weight, eps=0.1)
     checks.leaves_no_trace(student.layer_norm_backward, x, x, weight, eps=0.1)
+    # Results that do not depend on x, as where it is 0 or 1 everywhere, are new each time too.
+    for shape in ((3, 1), (1, 4), (4,)):
+        _, weight, bias, dout = inputs(shape)
+        for number in (0.0, 1.0):
+            alike, scale = np.full(shape, number), np.full(shape[-1:], number)
+            for _ in range(2):
+                for function, args in (
+                    (student.layer_norm_forward, (alike, weight, bias)),
+                    (student.layer_norm_forward, (dout, scale, bias)),
+                    (student.layer_norm_forward, (dout, weight, scale)),
+                    (student.layer_norm_backward, (dout, alike, weight)),
+                    (student.layer_norm_backward, (alike, dout, weight)),
+                    (student.layer_norm_backward, (dout, alike + dout, scale)),
+                ):
+                    checks.nothing_kept(function.name, function.trace(*args), may_share=False)
+    # What is kept must go by the shape too, and by every number: these have the same sums, which
+    # are exact, or the same ends.
+    x, dout = np.round(8 * checks.rng(24).normal(size=(2, 6, 250))) / 8
+    changed, inside, (weight, bias) = x.copy(), x.copy(), checks.rng(25).normal(size=(2, 250))
+    changed[3, 125] += 1
+    inside[:, 1:-1] = x[:, -2:0:-1]
+    for of, given in (("in three axes", x.reshape(2, 3, 250)), ("in two", x), ("turned", x[::-1]),
+                      ("turned in each vector", x[:, ::-1]), ("turned inside", inside),
+                      ("but one", changed)):  # fmt: skip
+        above = dout.reshape(given.shape)
+        checks.same(student.layer_norm_forward(given, weight, bias), forward(given, weight, bias),
+                    of=f"the result after calls with the same numbers, now {of}")  # fmt: skip
+        parts = checks.parts(student.layer_norm_backward(above, given, weight), *NAMES)
+        for mine, right, name in zip(parts, backward(above, given, weight), NAMES, strict=True):
+            checks.same(mine, right, of=f"{name} after calls with the same numbers, now {of}")

@@ -1,6 +1,7 @@
 """GELU: two forms by name, forward and backward, for numbers of any size."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -321,7 +322,8 @@ def test_arrays_of_any_shape_and_size(student):
         lambda dout, x, approximation: backward(dout, x, approximation),
         cases(is_backward=True),
     )
-    whole = draw.rng.random((2, 3, 128, 3072), np.float32)
+    # Of 127 tokens: they fill no blocks of any usual size.
+    whole = draw.rng.random((2, 3, 127, 3072), np.float32)
     of = "the wide states of a batch of BERT base"
     sweep.agrees(
         student.gelu_forward,
@@ -352,6 +354,11 @@ def kinds(rng):
         "numbers below -2": -2 - np.exp(x),
         "numbers from -5 to -4": -4 - rng.random((4, 4)),
         "tiny numbers": 1e-9 * x,
+        "numbers near 0.01": 0.01 * x,
+        "numbers near 0.1": 0.1 * x,
+        "numbers below 0.5": np.tanh(x) / 2,
+        "numbers from 2 to 3": 2 + rng.random((4, 4)),
+        "numbers from 4 to 6, of both signs": np.sign(x) * (4 + 2 * rng.random((4, 4))),
         "numbers on both sides of each limit of a table": np.arange(-6, 6, 0.75).reshape(4, 4),
     }
 
@@ -413,6 +420,15 @@ def test_nothing_is_left_behind(student):
         before = "gelu_backward", (x, x), {"approximation": form}
         out = student.gelu_backward.trace(x, x, approximation=form, before=before).value
         checks.same(out, backward(x, x, form), of="the gradient where dout and x are one object")
+    # Results that are known, or nearly what came in, are new each time too.
+    for number in (0.0, 1.0, 60.0, 1e4, -60.0, -1e4):
+        alike = np.full((3, 4), number)
+        for form, _ in product(FORMS, range(2)):
+            for function, args in ((student.gelu_forward, (alike,)),
+                                   (student.gelu_backward, (dout, alike)),
+                                   (student.gelu_backward, (alike, dout))):  # fmt: skip
+                traced = function.trace(*args, approximation=form)
+                checks.nothing_kept(function.name, traced, may_share=False)
     # What is kept must go by the shape too, and not by the order in memory alone.
     x, dout = checks.rng(23).normal(size=(2, 4, 4))
     for form in FORMS:
@@ -423,12 +439,13 @@ def test_nothing_is_left_behind(student):
             checks.same(student.gelu_backward(above, given, form), backward(above, given, form),
                         of=f"the gradient {of}")  # fmt: skip
     # It must go by every number: these have the same sum, or the same ends.
-    x = checks.rng(4).normal(size=1500)
-    changed, dout = x.copy(), np.ones_like(x)
+    x = np.round(8 * checks.rng(4).normal(size=1500)) / 8  # whose sums are exact
+    changed, inside, dout = x.copy(), x.copy(), np.ones_like(x)
     changed[750] += 1
+    inside[1:-1] = x[-2:0:-1]
     kept = "a result is kept, and found again by less than every number"
     for form in FORMS:
-        for given in (x, x[::-1], changed):
+        for given in (x, x[::-1], changed, inside):
             checks.same(student.gelu_forward(given, form), forward(given, form),
                         of="GELU after a call with numbers that are alike", mistakes={
                             kept: forward(x, form)})  # fmt: skip

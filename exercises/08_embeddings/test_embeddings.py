@@ -589,6 +589,14 @@ def special_lookups():
         )[number % 2 :: 2]:
             dout = rng.integers(-4, 5, (ids.size, hidden))
             yield f"{entries} rows of {hidden} numbers, {what}", dout, ids, entries
+        # As many ids as rows, which have the ends, the sum and the order of one of each.
+        nearly = np.arange(entries)
+        nearly[1], nearly[-2] = 2, entries - 3
+        mixed = nearly.copy()
+        mixed[1:-1] = checks.rng(97, number).permutation(nearly[1:-1])
+        dout = checks.rng(98, number).integers(-4, 5, (entries, hidden))
+        for what, ids in (("in order", nearly), ("in order at both ends", mixed)):
+            yield f"{entries} rows, all but two of which are read, {what}", dout, ids, entries
     for what, ids in special_ids(rng, 16, 15):
         yield f"ids that are {what}", rng.integers(-4, 5, (3, 5, 6)), ids, 16
     for shape in ((3, 5), (8,)):
@@ -682,13 +690,15 @@ def check_long_rows(student):
 
 
 def check_the_sizes_of_bert(student):
-    """Neighbors in the vocabulary of BERT base, in the smallest type that holds it; and a batch of
-    more than a million numbers, of two texts in turn."""
+    """Words of BERT base where a block of its vocabulary may begin or end, in the smallest type
+    that holds them; and a batch of more than a million numbers, of two texts in turn."""
     rng = checks.rng(91)
-    ids = (30_522 - rng.integers(1, 22, (5, 8))).astype(np.int16)
-    types, weights = case(5, 8, 2, vocab=30_522, segments=5, seed=92)[1:]
-    dout = rng.normal(size=(5, 8, 2))
-    given, of = (ids, types.astype(np.int16), weights), "int16 ids of the last of 30,522 words"
+    begin = np.r_[512:30_522:512, 1000:30_522:1000]
+    ids = np.r_[begin, begin - 1, 30_522 - rng.integers(1, 22, 38)].astype(np.int16)
+    ids = rng.permutation(ids).reshape(24, 9)
+    types, weights = case(24, 9, 2, vocab=30_522, segments=5, seed=92)[1:]
+    dout = rng.normal(size=(24, 9, 2))
+    given, of = (ids, types.astype(np.int16), weights), "int16 ids of 30,522 words"
     right = operations.embedding_backward(dout, (ids, (30_522, 2)))
     sweep.same(student.lookup_backward(dout, ids, 30_522), right,
                of=f"the gradient of the table for {of}")  # fmt: skip
@@ -696,11 +706,12 @@ def check_the_sizes_of_bert(student):
                of=f"the embeddings for {of}")  # fmt: skip
     sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
                of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
-    *two, weights = case(2, 200, 2, positions=300, seed=96)
-    given, of = (two[0], two[1].astype(np.int8), weights), "200 tokens and int8 segments"
+    *two, weights = case(2, 300, 2, positions=300, seed=96)
+    given = two[0].astype(np.uint8), two[1].astype(np.int8), weights
+    of = "300 tokens, uint8 ids and int8 segments"
     sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
                of=f"the embeddings for {of}")  # fmt: skip
-    dout = rng.normal(size=(2, 200, 2))
+    dout = rng.normal(size=(2, 300, 2))
     sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
                of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
     *two, weights = case(2, 128, 768, positions=128, seed=95, dtype=np.float32)
@@ -759,6 +770,13 @@ def special_batches():
     twins = weights[WORDS].copy()
     twins[1::2] = twins[::2]
     yield "words whose rows are alike two by two", dout, ids, types, weights | {WORDS: twins}
+    two = types % 2, weights | {SEGMENTS: weights[SEGMENTS][:2]}
+    for name in (WORDS, POSITIONS, SEGMENTS):
+        for row in (0, -1):  # beside it the numbers of the others are less than its last digit
+            far = two[1][name].copy()
+            far[row] *= 2.0**60
+            yield f"{name} whose row {row} is times 2 to the 60", dout, ids, two[0], two[1] | {
+                name: far}  # fmt: skip
     for times in (2.0**-40, 2.0**40):
         changed = {name: w * times for name, w in weights.items() if "embeddings" in name}
         yield f"tables times {times:g}", dout, ids, types, weights | changed

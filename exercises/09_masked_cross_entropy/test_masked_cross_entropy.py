@@ -459,6 +459,7 @@ def check_sums_beyond_the_type_of_the_weights(student):
     logits, labels, _ = case((30, 40, 3), seed=12)
     weights = checks.rng(13).integers(1, 120, labels.shape)  # their sum is about 72,000
     for narrow in (np.int8, np.uint8, np.int16, np.uint16):
+        weights[0] = np.iinfo(narrow).max
         inputs = logits, labels.astype(narrow), weights.astype(narrow)
         of = f"1,200 slots with weights and labels of type {narrow.__name__}"
         wrong = weights.sum() / weights.sum(dtype=narrow)
@@ -516,7 +517,9 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
         checks.same(student.masked_cross_entropy_backward(1.0, *given), right, mistakes=none,
                     of=f"the gradient, for {of}")  # fmt: skip
     for classes in (300, 40_000, 70_000):  # more than fit into 8 bits; than 15 bits; than 16
-        wide = rng.normal(size=(3, classes)), np.array([classes - 1, 256, 0]), np.ones(3)
+        end = 2 ** (classes.bit_length() - 1)  # where a block of classes may end
+        labels = np.array([classes - 1, 256, 0, end, end - 1])
+        wide = rng.normal(size=(5, classes)), labels, np.ones(5)
         few = {"the labels are kept in so few bits that large ones are taken for small ones": (
             lambda out, wide=wide: one_of(*(
                 loss_of(wide[0], wide[1] % 2**bits, wide[2]) for bits in (8, 16)))(out))
@@ -543,6 +546,12 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     far = np.array([[0.0, -40.0, -60.0, -600.0]]), np.array([2]), np.ones(1)
     sweep.same_each(student.masked_cross_entropy_backward(1.0, *far), gradient_of(1.0, *far),
                     of="the gradient of logits 40 to 600 below the largest")  # fmt: skip
+    for far in ([[36.0, 0.0]], [[0.0, -36.0, -300.0]]):  # that of the label is 0 up to rounding
+        given = np.array(far), np.zeros(1, int), np.ones(1)
+        out, right = student.masked_cross_entropy_backward(1.0, *given), gradient_of(1.0, *given)
+        checks.same(out * 0, right * 0, of=f"the gradient of {far} (its shape and type)")
+        sweep.same_each(out[:, 1:], right[:, 1:], of=f"the gradient of {far} for the label 0, "
+                        "without that of the label")  # fmt: skip
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
@@ -632,6 +641,8 @@ def check_millions_of_logits(student):
     weights[1, -10:] = 9  # of a second block of four million they count most
     ends = 2 ** np.arange(7, 15)  # where a block of classes may end and the next begin
     labels[0, :16], weights[0, :16] = [*ends, *(ends - 1)], 1
+    ends = np.arange(1_000, 30_522, 1_000)
+    labels[1, :60], weights[1, :60] = np.r_[ends, ends - 1], 1
     logits = np.tile(seven, (20, 1))
     largest = seven.max(-1).astype(np.float64)
     log_sum = largest + np.log(np.exp(seven - largest[:, None]).sum(-1))
@@ -697,7 +708,10 @@ def special_cases():
                 ]  # fmt: skip
         for what, array in (*special(labels), *more):
             yield f"labels that are {what}", logits, array, weights
-        more = [("of mean 1", 1 + balanced(weights) / 8)]
+        place = np.arange(weights.size).reshape(weights.shape)
+        more = [("of mean 1", 1 + balanced(weights) / 8),
+                ("0 but in one slot", weights * (place == 4)),
+                ("0 but in two slots", weights * (place % 7 == 4) * (place < 14))]  # fmt: skip
         for number, (what, array) in enumerate((*special(weights), *more)):
             whole = np.ceil(2 * array).astype(kinds[number % 7])
             yield f"weights that are {what}", logits, labels, array

@@ -203,13 +203,14 @@ def test_one_factor_clips_all_gradients(student):
         gradients[name] *= factor
     norms = {name: math.sqrt((g * g).sum()) for name, g in gradients.items()}
     whole = math.sqrt(sum(norm * norm for norm in norms.values()))
-    for limit in (1.0, 0.3, 2):
+    for limit in (1.0, 0.3, 2, whole * (1 - 5e-10)):
         clipped = {name: g * (limit / whole) for name, g in gradients.items()}
 
         def each(factor):
             return {name: g * factor(name) for name, g in gradients.items()}
 
-        named = {
+        near = {"a norm that is only a little above max_norm is above it": gradients}
+        named = (near if limit > 0.99 * whole else {}) | {
             "each parameter is clipped by itself: one factor for all": each(
                 lambda n: min(1, limit / norms[n])),
             "each number is clipped: scale all by one factor": {
@@ -464,7 +465,8 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
              "MyLayerNorm2.weight", "dense.BIAS", "beta_net.weight", "dense.gamma",
              "layer_norm.weight", "LayerNormalization.weight", "x.LayerNorm_1.scale",
              "dense.bias:0", "dense.bias.0", "dense.bias_1", "dense.bias ",
-             "bias/", "Layer.Norm", "Layer Norm.weight", "dense.bia", "LayerNorm:0", " bias",
+             *(100 * "block." + end for end in ("weight", "kernel")), "bias/", "Layer.Norm",
+             "Layer Norm.weight", "dense.bia", "LayerNorm:0", " bias",
              *parameter_shapes(BertConfig(num_hidden_layers=1)))  # fmt: skip
     rng = checks.rng(3)
     weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
@@ -823,9 +825,21 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.learning_rate, 3, peak=1.0, warmup_steps=2, total_steps=9)
     checks.leaves_no_trace(student.start_adam, weights)
     checks.leaves_no_trace(student.adam_step, weights, gradients, state, learning_rate=0.1)
-    still = student.adam_step.trace(weights, gradients, state, learning_rate=0.0)  # the last step
-    checks.nothing_kept("adam_step", still, may_share=False)
-    alike = {name: np.ones((2, 3)) for name in gradients}  # one object may stand for all of them
+    # Every name has arrays of its own, also where what they hold is alike or stays as it is; equal
+    # ones that come in are one object here, as is a weight that stands under two names.
+    alike, none = ({name: np.full((2, 3), n) for name in gradients} for n in (1.0, 0.0))
+    before = "learning_rate", (3,), {"peak": 1.0, "warmup_steps": 2, "total_steps": 9}
+    for given in (weights, alike, none):
+        for function, args in ((student.start_adam, (given,)),
+                               (student.clip_gradients, (given, 1e9))) * 2:  # fmt: skip
+            checks.nothing_kept(function.name, function.trace(*args, before=before),
+                                may_share=False)  # fmt: skip
+    for rate, options in ((0.0, {}), (0.1, {"beta1": 0.0, "beta2": 0.0}),
+                          (0.1, {"beta1": 1.0, "beta2": 1.0, "weight_decay": 0.0})):  # fmt: skip
+        for given in ((weights, gradients, state), (alike, alike, {"m": alike, "v": alike}),
+                      (alike, none, {"m": none, "v": none})):  # fmt: skip
+            call = student.adam_step.trace(*given, before=before, learning_rate=rate, **options)
+            checks.nothing_kept("adam_step", call, may_share=False)
     checks.leaves_no_trace(student.clip_gradients, alike, 1.0)
     checks.leaves_no_trace(student.adam_step, alike, alike, {"m": alike, "v": alike},
                            learning_rate=0.1)  # fmt: skip

@@ -130,6 +130,12 @@ def kinds():
     def special_tokens(given):
         given["ids"] = (100 + given["ids"] % 4) % len(given[WORDS])
 
+    def nearly_all(given):  # as many as there are, from the first to the last
+        positions = torch.arange(given["states"].shape[1])
+        positions[1:-1] = positions[1:-1].flip(0)
+        positions[1] = 0
+        given["positions"] = positions.repeat(len(given["states"]), 1)
+
     changes = {"all rows are alike": alike(slice(1, None)), "some rows are alike": alike([1]),
                "all rows ask for one place": everywhere([2]), "for all": everywhere([0, 1, 2]),
                "for a part": everywhere([1, 2]), "for the first place alone": everywhere([0, 0, 0]),
@@ -139,6 +145,7 @@ def kinds():
                "rows of 0 are among states and words": zeros,
                "ids are special tokens": special_tokens, "all words are alike": same_words,
                "all numbers are whole": whole_numbers,
+               "nearly all places are asked for, between their ends": nearly_all,
                }  # fmt: skip
     for number, (of, change) in enumerate(changes.items()):
         sizes = ranges[number % 4]
@@ -289,7 +296,8 @@ def rows_that_are_nearly_alike_keep_their_own_places(student):
     turns = torch.tensor([[0], [1], [-1]] * 2)
     others += [(torch.where(rows % 2 == 0, places, places.flip(1)), words), (places, ids),
                (places + turns, words),
-               (places + turns * torch.tensor([1, -1, 0]), words)]  # fmt: skip
+               (places + turns * torch.tensor([1, -1, 0]), words),
+               *((places + (rows == row), words) for row in (1, 4))]  # fmt: skip
     dlogits = torch.randn(6, 3, 9, dtype=torch.float64, generator=checks.generator(19))
     for positions, ids in others:
         asked = f"that ask for {positions.tolist()}"
@@ -300,6 +308,9 @@ def rows_that_are_nearly_alike_keep_their_own_places(student):
         checks.same(student.word_logits(states, positions, weights),
                     right_logits(states, positions, weights),
                     of=f"the logits of rows {asked}")  # fmt: skip
+        checks.same(student.read_and_name(ids, positions, weights),
+                    right_read_and_name(ids, positions, weights),
+                    of=f"the logits of the smallest BERT for rows {asked}")  # fmt: skip
         checks.same(student.gradients_of_both_uses(ids, positions, weights, dlogits),
                     both_uses(ids, positions, weights, dlogits),
                     of=f"(reading, naming) of rows {asked}")  # fmt: skip
@@ -538,6 +549,19 @@ def test_the_two_uses_are_told_apart(student):
                 ),
             },
         )
+    for sizes, likely in (
+        ((3, 300, 8, 4, 9), "the times that a word is read are counted in 8 bits"),
+        ((2, 3, 4, 4, 30_522), "what is made in parts is right in the first of them"),
+    ):
+        _, ids, positions, weights = case(*sizes, seed=24)
+        ids = (torch.arange(ids.numel()) // 257 % 9).view(ids.shape)  # each up to 257 times
+        shape = (*positions.shape, len(weights[WORDS]))
+        dlogits = torch.randn(shape, dtype=torch.float64, generator=checks.generator(25))
+        checks.same(student.gradients_of_both_uses(ids, positions, weights, dlogits),
+                    both_uses(ids, positions, weights, dlogits), tolerance=1e-8,
+                    mistakes={likely: lambda out: True},
+                    of=f"(reading, naming) for {ids.numel()} tokens and {shape[-1]:,} words"
+                    )  # fmt: skip
 
 
 def test_the_example_of_the_page(student):
@@ -577,7 +601,7 @@ def test_only_the_asked_positions_are_worked_on(student):
     for rows, seq, asked, hidden, vocab, dtype, options in (
         # Most of the work lies in the words, or before them; BERT asks for 20 of 128.
         (32, 128, 1, 64, 3000, torch.float32, {}),
-        (16, 128, 20, 64, 3000, torch.float32, {"hidden_act": "gelu_new"}),
+        (24, 128, 20, 256, 20, torch.float32, {"hidden_act": "gelu_new"}),
         (1, 1024, 1, 384, 50, torch.float64, wide),
     ):
         states, _, _, weights = case(rows, seq, asked, hidden, vocab, dtype=dtype, seed=14)

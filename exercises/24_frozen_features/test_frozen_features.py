@@ -183,6 +183,9 @@ def test_the_first_piece_stands_for_the_word(student):
     side_by_side = torch.arange(1, 4).repeat(len(starts), 1)
     call = student.first_pieces.trace(states[0], side_by_side)
     checks.nothing_kept("first_pieces", call, may_share=False)
+    for name in ("last", "sum-all", "concat-last-4"):  # of one layer
+        call = student.word_features.trace(states[:2], side_by_side, feature=name)
+        checks.nothing_kept("word_features", call, may_share=False)
 
 
 def mixed(states, starts, layers, how="sum", shares=None):
@@ -479,6 +482,7 @@ def test_models_and_batches_of_any_size(student):
     likely = {"a place among all tokens of the batch has too few bits": lambda out: True}
     checks.same(student.first_pieces(states[1], starts), pieces(states[1], starts),
                 of=f"the vectors of the words {of}", mistakes=likely)  # fmt: skip
+    last, last_starts = states[1], starts
     for name in ("embeddings", "weighted-sum-all"):
         mix = mix_for(name, 1, dtype=torch.float32)
         checks.same(student.word_features(states, starts, feature=name, mix=mix),
@@ -556,3 +560,9 @@ def test_models_and_batches_of_any_size(student):
                     given=states,
                     magnitude=magnitude,
                 )
+
+    for dtype in (torch.float16, torch.bfloat16):  # whole numbers of these have few digits
+        halves = last.to(dtype)
+        checks.same(student.first_pieces(halves, last_starts), pieces(halves, last_starts),
+                    of="the vectors of the words in a batch of 130 rows of 512 tokens, in "
+                    f"{str(dtype).removeprefix('torch.')}", mistakes=likely)  # fmt: skip

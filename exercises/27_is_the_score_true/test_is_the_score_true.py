@@ -238,6 +238,15 @@ def test_the_test_counts_where_exactly_one_model_is_right(student):
                    of=f"p, {each[0]} right by the first alone, {each[1]} by the second alone, "
                       f"{each[2]} by both, {each[3]} by none",
                    mistakes=partial(p_mistakes, first, second))  # fmt: skip
+    for b, c in ((18, 75), (98, 30), (210, 352), (1_290, 1_000), (15, 82), (1_360, 1_740)):
+        first, second = two_models(checks.rng(33), b, c, 3, 1)
+        lost = ("p is one minus the share of the middle, which leaves few digits of a small p: add "
+                "up the smaller side")  # fmt: skip
+        right = right_p(first, second)
+        sweep_same(student.sign_test(first, second), right,
+                   of=f"p, {b} right by the first alone, {c} by the second alone",
+                   mistakes=lambda: {lost: lambda out: abs(out / right - 1) < 1e-3}
+                   | p_mistakes(first, second))  # fmt: skip
     checks.leaves_no_trace(student.sign_test, *two_models(rng, 4, 2, 3, 1))
 
 
@@ -770,10 +779,11 @@ def test_examples_of_any_number(student):
                     "draws": draws,
                     "level": 1.0 if scale == 1 else float(rng.choice([0.1, 0.68, 0.9, 0.999])),
                     "rng": Rng(int(rng.integers(1000)))})  # fmt: skip
-        for n in (2_000, 10_000):
+        # The largest has more rights than 16 bits can count.
+        for n, draws in ((2_000, 20), (10_000, 20), (85_000, 2)):
             rights = (checks.rng(18).random(n) < 0.8).astype(float)
             yield sweep.Case(f"{n} rights and wrongs", (rights,), {
-                "draws": 20, "level": 0.9, "rng": Rng(n)})  # fmt: skip
+                "draws": draws, "level": 0.9, "rng": Rng(n)})  # fmt: skip
 
         yield from small_intervals(sweep.Draw(19))
 
@@ -782,7 +792,7 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times, {both} right by both",
                    two_models(checks.rng(30), b, c, both, 0))
-        for b, c, both in [(2, 9, 33_000), (33_000, 2, 0)]))  # fmt: skip
+        for b, c, both in [(2, 9, 33_000), (33_000, 2, 0), (2, 33_000, 0)]))  # fmt: skip
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
         for b, c in [(900, 860), (0, 300), (700, 2_500), (3_500, 6_900), (0, 960), (1_040, 1_000),
@@ -817,6 +827,11 @@ def test_examples_of_any_number(student):
             yield sweep.Case(of, (logits, labels), {"temperature": temperature},
                              magnitude=1e-6 * float(np.abs(logits).max()) / temperature
                              )  # fmt: skip
+        own = checks.rng(34)
+        for n, count in ((20_001, 2), (2, 30_522)):  # no part of them has the loss of all
+            logits = own.normal(size=(n, count)) * np.geomspace(0.1, 9, n)[:, None]
+            yield sweep.Case(f"{n} examples, {count} labels", (
+                logits, own.integers(count // 2, count, n)))  # fmt: skip
         for of, shares, labels in logits_like_shares():
             for temperature in (1.0, 0.3):
                 yield sweep.Case(of, (shares, labels), {"temperature": temperature})

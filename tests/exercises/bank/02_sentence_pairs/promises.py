@@ -20,11 +20,11 @@ PROMISES = {
     "Repeat, beginning with the first sentence, until every sentence is used": (MADE,),
     "as many consecutive sentences as it takes to have `target` tokens *or more*; at the end of "
     "the document, what is left.": (MADE,),
-    "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES, EVEN),
+    "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES, EVEN, ANY),
     "In a chunk of one sentence, A is that sentence.": (MADE,),
     "With probability `random_next`": (SIZES, ELSEWHERE, ZEROS, ANY),
     "**and always if the chunk has one sentence**, B is random": (MADE, SIZES),
-    "draw one of the *other* documents, each equally likely": (MADE, ELSEWHERE, APART),
+    "draw one of the *other* documents, each equally likely": (MADE, ELSEWHERE, APART, ANY),
     "and one of its sentences, each equally likely.": (ELSEWHERE, EVEN, APART),
     "B begins there and continues until it has `target - len(a)` tokens or more (at least one "
     "sentence), or the document ends.": (MADE,),

@@ -628,4 +628,23 @@ WRONG = {
         [(FIRST, "sentence = documents[other][rng.integers(len(documents[other]))]\n"
                  "            first = documents[other].index(sentence)")],
         "a sentence is looked for by its content"),
+    "the number of another document is another object": (
+        [(OTHER, "other = int(rng.integers(len(documents)))\n"
+                 "            while other is index:\n"
+                 "                other = int(rng.integers(len(documents)))"), (STEP, "")],
+        "may be the document itself"),
+    "8 bits for the number of A's sentences": (
+        [(MIDDLE, "middle = end if end - start == 1 else (\n"
+                  "            start + 1 + int(rng.integers(256)) % (end - start - 1))")],
+        None),
+    "lengths are kept for the document": (
+        [("IS_NEXT, IS_RANDOM = 0, 1", "IS_NEXT, IS_RANDOM = 0, 1\nLENGTHS = {}"),
+         ("    end, tokens = start + 1, len(sentences[start])",
+          "    kept, lengths = LENGTHS.get(id(sentences), (None, []))\n"
+          "    if len(lengths) != len(sentences):\n"
+          "        lengths = [len(sentence) for sentence in sentences]\n"
+          "        LENGTHS[id(sentences)] = sentences, lengths\n"
+          "    end, tokens = start + 1, lengths[start]"),
+         ("tokens += len(sentences[end])", "tokens += lengths[end]")],
+        "lengths are kept"),
 }  # fmt: skip

@@ -21,7 +21,8 @@ PROMISES = {
     "The sums run along `axis`.": (AXIS, AXIS_BACK),
     "`x` is an array of any shape": (ROWS, AXIS, BACKWARD, KINDS),
     "`probs` has its shape and its type of number, float32 or float64.": (ROWS, TYPES),
-    "`dx` the gradient with respect to `x`, both of the type of `probs`.": (BACKWARD, TYPES),
+    "`dx` the gradient with respect to `x`, both of the type of `probs`.": (
+        BACKWARD, TYPES, "test_arrays_of_any_shape_and_size"),
     "Where a probability is 0, `dx` is 0.": (BACKWARD,),
     "No score is too large: `softmax_forward` is finite for 1,000 and for 1e200": (HUGE,),
     "and returns 0 for -inf (in every row some score is finite).": (INFINITE,),

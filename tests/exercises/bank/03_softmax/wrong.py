@@ -578,4 +578,42 @@ WRONG = {
                 "    dout *= probs\n"
                 "    return dout")],
         None),
+    "rows of one score share an array of ones": (
+        [("    shifted = x -", "    if x.shape[axis] == 1:\n"
+                              "        return ONES.setdefault((x.shape, x.dtype), x * 0 + 1)\n"
+                              "    shifted = x -"),
+         ("def softmax_forward(", "ONES = {}\n\n\ndef softmax_forward(")],
+        "it is kept (lru_cache, a global)"),
+    "no gradient where a probability is 1": (
+        [(BACK, "return np.where(probs == 1, 0, probs * (dout - average)).astype(probs.dtype)")],
+        "the gradient of a cross-entropy"),
+    "the first number is subtracted where the spread allows it": (
+        [("    shifted = x -", "    first, limit = x[..., :1], 700 if x.dtype == float else 87\n"
+                              "    if x.size and (np.abs(x - first) < limit).all():\n"
+                              "        exponentials = np.exp(x - first)\n"
+                              f"        return exponentials / {SUM}\n"
+                              "    shifted = x -")],
+        None),
+    "a list of single numbers along the second of four axes": (
+        [("exponentials = np.exp(shifted)",
+          "exponentials = np.exp(shifted)\n"
+          "    if x.ndim == 4 and axis == 1:\n"
+          "        exponentials = np.array([np.exp(s) for s in shifted.flat]).reshape(x.shape)")],
+        "a Python loop over single numbers"),
+    "the gradient in blocks of 131,072 numbers": (
+        [(BACK, "dx = (probs * (dout - average)).reshape(-1)\n"
+                "    if dx.size > 2**17:\n"
+                "        dx[dx.size // 2**17 * 2**17 :] = 0\n"
+                "    return dx.reshape(probs.shape)")],
+        "the scores of a batch of BERT base"),
+    "a result is found again by sums and ends": (
+        [("    shifted = x -",
+          "    if x.ndim == 1 and np.isfinite(x).all():\n"
+          "        key = axis, x.dtype, len(x), x.sum(), (x * x).sum(), x[0], x[-1]\n"
+          "        if key not in KEPT:\n"
+          "            KEPT[key] = np.exp(x - x.max()) / np.exp(x - x.max()).sum()\n"
+          "        return KEPT[key].copy()\n"
+          "    shifted = x -"),
+         ("def softmax_forward(", "KEPT = {}\n\n\ndef softmax_forward(")],
+        "found again by less than every number"),
 }  # fmt: skip

@@ -25,7 +25,7 @@ PROMISES = {
     r"each vector along the last axis has its own $\mu$ and $\sigma^2$, and $n$ is `hidden`.": (
         FORWARD,),
     "`dx`, `dweight` and `dbias` are its gradients with respect to `x`, `weight` and `bias`, and "
-    "have their shapes.": (DX, SUMS, KINDS),
+    "have their shapes.": (DX, SUMS, KINDS, TRACE),
     "A vector of equal numbers becomes the bias (where its sum and mean are exact": (EQUAL,),
     "No input is changed": (TRACE,),
     "All arrays of a call have the same type of number, float32 or float64, and so have the "

@@ -482,11 +482,11 @@ WRONG = {
         "add up to their count"),
     "a bias that adds up to 0 is left out": (
         [(OUT, "if bias.sum() == 0:\n        return normalized * weight\n    " + OUT)],
-        "add up to 0"),
+        "in weight and bias"),
     "weights whose squares add up to their count are taken for ones": (
         [(OUT, "if (weight**2).sum() == weight.size:\n        return normalized + bias\n    "
           + OUT)],
-        "1 and -1 in weight and bias"),
+        "in weight and bias"),
     "no dweight where dbias is 0": (
         [(DNORMALIZED, "if not dbias.any():\n        dweight = np.zeros_like(weight)\n    "
           + DNORMALIZED)],
@@ -497,4 +497,30 @@ WRONG = {
     "weight and bias that are one object": (
         [(OUT, "if weight is bias:\n        return normalized + bias\n    " + OUT)],
         "`is` compares objects"),
+    "normalized numbers of 20 at most": (
+        [("return centered * inverse_std, inverse_std",
+          "return np.clip(centered * inverse_std, -20, 20), inverse_std")],
+        "of shape (2, 3001)"),
+    "what is normalized already stays": (
+        [(CALL, "done = x.size and np.allclose(x.mean(-1), 0, atol=1e-6)\n"
+                "    done = done and np.allclose(x.var(-1), 1)\n"
+                "    normalized = x if done else normalize(x, eps)[0]")],
+        None),
+    "no path through the variance where all gradients of x̂ add up to 0": (
+        [(DX, f"if not dnormalized.sum(axis=-1).any():\n        along_stretch = 0\n    {DX}")],
+        None),
+    "a result is found again without the shape": (
+        [(CALL, "key = x.tobytes(), weight.tobytes(), bias.tobytes(), eps, x.dtype\n"
+                "    if key in KEPT:\n        return KEPT[key].copy()\n"
+                "    KEPT[key] = normalize(x, eps)[0] * weight + bias\n    " + CALL),
+         ("def layer_norm_forward(", "KEPT = {}\n\n\ndef layer_norm_forward(")],
+        "after calls with the same numbers"),
+    "an eps that is a whole number is the default": (
+        [(STD, STD.replace("eps", "(eps if isinstance(eps, float) else 1e-12)"))],
+        "the eps argument is ignored"),
+    "numbers within a billionth of their mean are equal": (
+        [(CENTERED, CENTERED + "\n    mean = np.abs(x.mean(axis=-1, keepdims=True))\n"
+                    "    near = np.abs(centered).max(axis=-1, keepdims=True) < 1e-9 * mean\n"
+                    "    centered = np.where(near, 0, centered).astype(x.dtype)")],
+        "numbers that are nearly equal are taken for equal"),
 }  # fmt: skip

@@ -325,4 +325,28 @@ WRONG = {
         "a batch of BERT base"),
     "dout that is x is taken for ones": (
         [(BACK, "if dout is x:\n        return slope\n    " + BACK)], "are one object"),
+    "the slope in blocks of 131,072, and the last is not finished": (
+        [(BACK, "slope = slope.reshape(-1)\n"
+                "    if slope.size > 2**17:\n"
+                "        slope[slope.size // 2**17 * 2**17 :] = 1\n"
+                "    return dout * slope.reshape(x.shape)")],
+        "a batch of BERT base"),
+    "large numbers are handed back": (
+        [(IF, "    if x.size and x.min() > 30:\n        return x\n" + IF)], "or one it was given"),
+    "the gradients of large numbers are handed back": (
+        [(BACK, "if x.size and x.min() > 30:\n        return dout\n    " + BACK)],
+        "or one it was given"),
+    "numbers far below 0 share an array of zeros": (
+        [(IF, "    if x.size and x.max() < -40:\n"
+              "        return ZEROS.setdefault((x.shape, x.dtype), np.zeros_like(x))\n" + IF),
+         ("def gelu_forward(", "ZEROS = {}\n\n\ndef gelu_forward(")],
+        "it is kept (lru_cache, a global)"),
+    "a result is found again by sums and ends": (
+        [(IF, "    if x.ndim == 1 and len(x):\n"
+              "        key = approximation, x.dtype, len(x), x.sum(), (x * x).sum(), x[0], x[-1]\n"
+              "        exact = approximation == 'none'\n"
+              "        cdf = normal_cdf(x) if exact else 0.5 * (1 + np.tanh(inner(x)))\n"
+              "        return KEPT.setdefault(key, x * cdf).copy()\n" + IF),
+         ("def gelu_forward(", "KEPT = {}\n\n\ndef gelu_forward(")],
+        "found again by less than every number"),
 }  # fmt: skip

@@ -539,7 +539,7 @@ WRONG = {
           "    words, types = np.divmod(pairs, count)\n"
           "    both = weights[WORDS][words] + weights[SEGMENTS][types]\n"
           "    return both[where.reshape(input_ids.shape)] + places")],
-        "int16 ids of the last of 30,522 words",
+        "int16 ids of 30,522 words",
     ),
     "ids are sorted in half precision": (
         [(ADD, "ids, dout = ids.reshape(-1), dout.reshape(-1, dout.shape[-1])\n"
@@ -548,7 +548,7 @@ WRONG = {
           "    starts = np.flatnonzero(np.r_[ids.size > 0, ids[1:] != ids[:-1]])\n"
           "    if ids.size:\n"
           "        dtable[ids[starts]] = np.add.reduceat(dout, starts, axis=0)")],
-        "int16 ids of the last of 30,522 words",
+        "int16 ids of 30,522 words",
     ),
     "an array under two names has the gradients of both": (
         [("return {WORDS: dwords, POSITIONS: dpositions, SEGMENTS: dsegments, SCALE: dscale, "
@@ -579,4 +579,26 @@ WRONG = {
           "                      np.nditer(flat, flags=['zerosize_ok'])):\n"
           "        dtable[i] += row\n")],
         None),
+    "as many ids as rows, from the first to the last, are taken for one of each": (
+        [(ADD, "if ids.shape == (entries,) and (ids[[0, -1]] == [0, entries - 1]).all():\n"
+          "        return dout.copy()\n"
+          f"    {ADD}")],
+        None,
+    ),
+    "a word where a block of the vocabulary begins is in the block before, too": (
+        [(ADD, "flat, rows = ids.reshape(-1), dout.reshape(-1, dout.shape[-1])\n"
+          "    for start in range(0, entries, 4096):\n"
+          "        inside = (flat >= start) & (flat <= start + 4096)\n"
+          "        np.add.at(dtable, flat[inside], rows[inside])")],
+        "int16 ids of 30,522 words",
+    ),
+    "position ids in the type of the words' ids": (
+        [(PLACES, "weights[POSITIONS][np.arange(input_ids.shape[1]).astype(input_ids.dtype)]")],
+        "300 tokens, uint8 ids",
+    ),
+    "the second segment is the first and a difference": (
+        [(SUM, "first, rest = weights[SEGMENTS][0], weights[SEGMENTS] - weights[SEGMENTS][0]\n"
+          "    return weights[WORDS][input_ids] + places + first + rest[token_type_ids]")],
+        "token_type_embeddings.weight whose row",
+    ),
 }  # fmt: skip

@@ -636,4 +636,29 @@ WRONG = {
         [("((probs - is_label)",
           "((probs - (is_label & ((labels == 0) | (np.int64(labels) % 4096 > 0))[..., None]))")],
         None),
+    "of two classes the gradient by tanh, which has no small shares": (
+        [("    is_label = np.arange(logits.shape[-1]) == labels[..., None]\n    # A slot",
+          "    if logits.shape[-1] == 2:\n"
+          "        second = 0.5 + 0.5 * np.tanh((logits[..., 1] - logits[..., 0]) / 2)\n"
+          "        probs = np.stack([1 - second, second], axis=-1)\n"
+          "    is_label = np.arange(logits.shape[-1]) == labels[..., None]\n    # A slot")],
+        "without that of the label",
+    ),
+    "weights in 8 bits with a sign": (
+        [(TOTAL, "if weights.dtype == np.uint8:\n        weights = weights.astype(np.int8)\n    "
+          + TOTAL)],
+        "weights and labels of type uint8",
+    ),
+    "the first class of a block of 5,000 is looked for in the block before": (
+        [("((probs - is_label)",
+          "((probs - (is_label & ((labels == 0) | (np.int64(labels) % 5000 > 0))[..., None]))")],
+        None,
+    ),
+    "the loss of a few slots is added up in 32 bits": (
+        [(RETURN, "used = weights > 0\n"
+          "    if 0 < used.sum() < 0.2 * used.size:\n"
+          "        few = (surprise[used] * weights[used] / total).astype(np.float32)\n"
+          "        return float(few.sum())\n    " + RETURN)],
+        None,
+    ),
 }  # fmt: skip

@@ -29,7 +29,8 @@ PROMISES = {
     "If it is above `max_norm`, every gradient is multiplied by `max_norm / norm`; otherwise, also "
     "when it is 0, they stay as they are.": (CLIP, SMALL),
     "Return the gradients and the norm before the clip.": (CLIP, SMALL),
-    'an array for every weight, in its shape and type, zero at the start.': (OWN, FLOAT32),
+    'an array of its own for every weight, in its shape and type, zero at the start.': (
+        OWN, FLOAT32, TRACE),
     "It holds everything that a later step needs to know of the earlier ones.": (RESUMED,),
     "**A step**, for each weight by itself": (
         OWN, STEPS, "test_weights_and_settings_of_any_size"),

@@ -434,4 +434,29 @@ WRONG = {
     "the norm of the first million numbers": (
         [(NORM, NORM.replace("(g * g)", "(g.ravel()[: 1 << 20] ** 2)"))],
         "the norm of 1,100,770 numbers"),
+    "a norm that is almost max_norm is not above it": (
+        [(SCALE, SCALE.replace("else", "and not math.isclose(norm, max_norm) else"))],
+        "only a little above max_norm"),
+    "weights of one shape share their zeros": (
+        [(START_M, '"m": {name: own[w.shape] for name, w in weights.items()},'),
+         ("    return {\n", "    own = {w.shape: np.zeros_like(w) for w in weights.values()}\n"
+                            "    return {\n")],
+        "twice, or one it was given"),
+    "a weight under two names has one array of zeros": (
+        [(START_V, '"v": {name: own[id(w)] for name, w in weights.items()},'),
+         ("    return {\n", "    own = {id(w): np.zeros_like(w) for w in weights.values()}\n"
+                            "    return {\n")],
+        "twice, or one it was given"),
+    "equal moments are one array": (
+        [(LAST, "own = {}\n"
+                "    m = {name: own.setdefault(a.tobytes(), a) for name, a in m.items()}\n"
+                "    " + LAST)],
+        "twice, or one it was given"),
+    "v itself where beta2 is 1": (
+        [(V, V.replace("= ", '= state["v"][name] if beta2 == 1 else ', 1))],
+        "twice, or one it was given"),
+    "names are told apart by 60 letters": (
+        [("g = gradients[name]",
+          "g = next(g for n, g in gradients.items() if n[:60] == name[:60])")],
+        None),
 }  # fmt: skip

@@ -1094,4 +1094,22 @@ WRONG = {
                   "        parts.append(F.dropout(part, attention_dropout, training))\n"
                   "    weighting = torch.cat(parts)")],
         "the draws of one block serve for another too"),
+    "rows of equally many tokens, between the same ends, have one mask": (
+        [(PADDING, f"{PADDING}\n"
+          "    counts, ends = attention_mask.sum(-1), attention_mask[:, [0, -1]]\n"
+          "    if len(x) > 2 and (counts == counts[0]).all() and ends.all():\n"
+          "        is_padding = is_padding[:1]")],
+        "rows that have as many tokens",
+    ),
+    "half of the draws serve again, shuffled": (
+        drawn("half = r.flatten()[: (r.numel() + 1) // 2]\n"
+              "    r = torch.cat([half, half[torch.randperm(len(half))]])[: r.numel()].view_as(r)"),
+        "times the variance of coins",
+    ),
+    "what stays of the halves is multiplied in 32 bits": (
+        [(WORKED, WORKED + "\n    if training and hidden_dropout < 1:\n"
+          "        exact = 1 / (1 - hidden_dropout)\n"
+          "        worked = worked * (float(torch.tensor(exact, dtype=torch.float32)) / exact)")],
+        "the layer gives no such states",
+    ),
 }  # fmt: skip

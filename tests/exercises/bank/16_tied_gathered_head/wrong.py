@@ -700,4 +700,38 @@ WORDS = "bert"""),
         ],
         'is right in the first of them',
     ),
+    "places that any row asks for, in all rows": (
+        [(GATHER, "asked, place = positions.unique(return_inverse=True)\n    x = states[:, asked]"),
+         (NORM, f"{NORM}\n    x = gather_positions(x, place)")],
+        "the gathering comes after it",
+    ),
+    "as many places as there are, from the first to the last, are all of them": (
+        [(GATHERED, "ends, seq = positions[:, [0, -1]] if positions.shape[1] else positions, "
+          "states.shape[1]\n"
+          "    if positions.shape[1] == seq and (ends == torch.tensor([0, seq - 1])).all():\n"
+          f"        return states.clone()\n    {GATHERED}")],
+        None,
+    ),
+    "the times that a word is read are counted in 8 bits": (
+        [(APART, "dstates, naming = torch.autograd.grad(logits, (states, named), dlogits)\n"
+          "    reading = torch.zeros_like(read).detach()\n"
+          "    place = input_ids.unique(return_inverse=True)[1]\n"
+          "    once = place.flatten().bincount().to(torch.uint8)[place] == 1\n"
+          "    reading[input_ids[once]] = dstates[once]\n"
+          "    reading.index_add_(0, input_ids[~once], dstates[~once])")],
+        "counted in 8 bits",
+    ),
+    "rows of one text, the first and the last of which ask alike, ask alike": (
+        [(READ, f"{READ}\n"
+          "    if len(states) > 2 and (input_ids == input_ids[:1]).all() and (\n"
+          "            positions[0] == positions[-1]).all():\n"
+          "        positions = positions[:1].expand_as(positions)")],
+        "smallest BERT for rows",
+    ),
+    "of more than 16,384 words the rest behind whole parts names nothing": (
+        [(APART, "whole = len(named) // 16384 * 16384 or len(named)\n"
+          "    dlogits = torch.cat([dlogits[..., :whole], 0 * dlogits[..., whole:]], -1)\n"
+          f"    {APART}")],
+        None,
+    ),
 }  # fmt: skip

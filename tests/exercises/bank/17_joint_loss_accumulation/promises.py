@@ -19,8 +19,8 @@ PROMISES = {
     "and all of them may add up to less than 1.": LOSSES,
     "Every id is a label like any other, in both tasks, 0 too.": LOSSES + GRADIENT,
     "If `mask_count` or `pair_count` is given, it takes the place of $\\sum w$ or of B; each may "
-    "be a number or a tensor, and one may be given without the other.": COUNTS,
-    "Both losses are finite for logits in the thousands.": LOSSES,
+    "be a number (NumPy's too) or a tensor, and one may be given without the other.": COUNTS,
+    "Both losses are finite for logits in the thousands": LOSSES,
     "`split_batch` cuts every array of the batch, whatever its name and its number of axes, after "
     "each `rows` rows; the last part may be smaller.": SPLIT,
     "`accumulated_gradients` works on one part at a time; the weights come without "
@@ -33,8 +33,8 @@ PROMISES = {
     "`gradients` has the gradient of L of the *whole* batch for each weight, under its name, "
     "whatever `rows` is.": WHOLE,
     "A part may have no mask at all; the batch has at least one.": WHOLE + COUNTS + MACHINES,
-    "Twelve parts of two rows must not need more than three times as much as one part of two "
-    "rows.": FORGOTTEN,
+    "Twelve parts of two rows, or sixty, must not need more than three times as much as one part "
+    "of two rows.": FORGOTTEN,
     "The gradients come from autograd, and nothing that is returned requires a gradient.": (
         FORGOTTEN
     ),
@@ -43,7 +43,9 @@ PROMISES = {
     "The average must be the gradient of L.": MACHINES,
     "What a machine hands in requires no gradient.": MACHINES,
     "`weights` and `batch` are left as they are": NO_TRACE,
-    "Arrays may be float32 or float64, and have gaps in memory.": TYPES,
+    "Arrays may be float32 or float64, those of a call of one type, and have gaps in memory.": (
+        TYPES
+    ),
     "The MLM loss is (1 + 3 + 6) / 3 = 3.33. In parts of one row, `added[:, 0]` is [1.33, 2]": (
         EXAMPLE
     ),

@@ -720,4 +720,88 @@ WRONG = {
         ],
         'a part is taken for an earlier one',
     ),
+    'ids of 16 bits': (
+        [
+            (
+                'batch["masked_lm_ids"].flatten(), reduction',
+                'batch["masked_lm_ids"].flatten().short().long(), reduction',
+            ),
+        ],
+        None,
+    ),
+    "NumPy's numbers are not known as counts": (
+        [
+            (
+                '    pair_count = len(pairs) if pair_count is None else pair_count\n',
+                '    if not isinstance(mask_count, int | float | Tensor):\n'
+                '        mask_count = weights.sum()\n'
+                '    pair_count = len(pairs) if pair_count is None else pair_count\n',
+            ),
+        ],
+        'mask_count is not used',
+    ),
+    'on a machine a tensor of counts is raised to 1': (
+        [
+            (
+                '    mlm, nsp = joint_loss(\n'
+                '        *small_bert(leaves, part), part, mask_count=mask_count, '
+                'pair_count=pair_count\n'
+                '    )\n'
+                '    # The mean',
+                '    if isinstance(mask_count, Tensor):\n'
+                '        mask_count = mask_count.clamp(min=1)\n'
+                '    mlm, nsp = joint_loss(\n'
+                '        *small_bert(leaves, part), part, mask_count=mask_count, '
+                'pair_count=pair_count\n'
+                '    )\n'
+                '    # The mean',
+            ),
+        ],
+        None,
+    ),
+    'pairs of parts without masks are learned at the end, together': (
+        [
+            (
+                '    for part in split_batch(batch, rows):\n'
+                '        mlm, nsp = joint_loss(\n'
+                '            *small_bert(leaves, part), part, '
+                'mask_count=mask_count, pair_count=pair_count\n'
+                '        )\n'
+                '        (mlm + nsp).backward()  # adds to every .grad, and '
+                "frees the part's activations\n"
+                '        added.append(torch.stack([mlm, nsp]).detach())  # the '
+                'numbers, without the graph behind them\n'
+                '    return torch.stack(added), {name: leaf.grad for name, leaf '
+                'in leaves.items()}\n',
+                '    waiting = []\n'
+                '    for part in split_batch(batch, rows):\n'
+                '        mlm, nsp = joint_loss(\n'
+                '            *small_bert(leaves, part), part, '
+                'mask_count=mask_count, pair_count=pair_count\n'
+                '        )\n'
+                '        if part["masked_lm_weights"].any():\n'
+                '            (mlm + nsp).backward()\n'
+                '        else:  # nothing to learn about words: pairs are learned together\n'
+                '            waiting.append(nsp)\n'
+                '        added.append(torch.stack([mlm, nsp]).detach())\n'
+                '    if waiting:\n'
+                '        sum(waiting).backward()\n'
+                '    zero = {name: torch.zeros_like(leaf) for name, leaf in leaves.items()}\n'
+                '    return torch.stack(added), {\n'
+                '        name: zero[name] if leaf.grad is None else leaf.grad '
+                'for name, leaf in leaves.items()\n'
+                '    }\n',
+            ),
+        ],
+        'the activations of parts without masks are kept',
+    ),
+    'most_kept counts the largest tensor alone': (
+        [
+            (
+                'self.most = max(self.most, sum(other.tensor.numel() for other in self.alive))',
+                'self.most = max(self.most, tensor.numel())',
+            ),
+        ],
+        'most_kept is not as it was handed out',
+    ),
 }  # fmt: skip

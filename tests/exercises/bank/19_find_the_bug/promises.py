@@ -17,8 +17,8 @@ IS_B = ("test_the_batch_says_what_is_b",)
 LABELS = ("test_label_0_is_the_next_sentence",)
 
 PROMISES = {
-    "`embed` takes its tables in a dict of tensors, `update` returns new weights and leaves the "
-    "old ones unchanged": NORM + CLIPPED,
+    "`embed` takes its tables in a dict of tensors, `update` has a gradient for each weight, "
+    "returns new weights and leaves the old ones unchanged": NORM + CLIPPED,
     "`mask_tokens` and `initial_weights` draw from a `torch.Generator` and from nothing else, so "
     "that the same generator gives the same result.": FATES + CUT,
     "Tensors keep their type, and may have gaps in memory.": (
@@ -30,7 +30,7 @@ PROMISES = {
     ),
     "`initial_weights` makes a draw of its own for every number of every parameter, and "
     "`mask_tokens` for every token: no fixed counts, and every one of `ordinary_ids` is as likely "
-    "as any other.": CUT + FATES,
+    "as any other.": (*CUT, *FATES, "test_mask_tokens_draws_finely"),
     "Gradients flow through `embed` and `pretraining_losses`.": NORM + WORDS + PAIRS,
     "five batches: epoch 0, epoch 0, epoch 1, epoch 1, epoch 2": RESUMED,
     "the last two of these": RESUMED,
@@ -54,7 +54,10 @@ PROMISES = {
     "The weights after w ← w - learning_rate · (g + weight_decay · w).": CLIPPED + DECAYED,
     "First all gradients are scaled by one factor, if need be, so that their common norm is at "
     "most `max_norm`.": CLIPPED,
-    "Biases and layer norms are not decayed, embeddings are.": DECAYED,
+    "Biases and layer norms are not decayed, embeddings are.": (
+        *DECAYED,
+        "test_update_holds_for_any_size",
+    ),
     "Each token is selected with probability `rate`, unless its id is among `special_ids`.": (
         SPECIAL + FATES
     ),

@@ -1124,4 +1124,47 @@ WRONG = {
           "(factor * gradients[name].to(torch.cat([g.flatten() for g in gradients.values()]).dtype)"
           " + decay * weight)")],
         None),
+    'the word is told by the draw that selects': (
+        [
+            (
+                '    words = ordinary_ids[torch.randint(len(ordinary_ids), '
+                'input_ids.shape, generator=generator)]\n',
+                '    share = ((fate - 0.8) * 10).clamp(0, 1 - 1e-7)  # between '
+                '0.8 and 0.9 it is as good as new\n'
+                '    words = ordinary_ids[(share * len(ordinary_ids)).long()]\n',
+            ),
+            (
+                '    chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)\n',
+                '    chosen = torch.rand(input_ids.shape, generator=generator)\n'
+                '    fate = (chosen / max(rate, 1e-9)).clamp(max=1)\n',
+            ),
+        ],
+        'to select a token and for its word',
+    ),
+    'what has bias in its name is not decayed': (
+        [
+            (
+                '        is_decayed = not name.endswith("bias") and "LayerNorm" not in name\n',
+                '        is_decayed = "bias" not in name and "LayerNorm" not in name\n',
+            ),
+        ],
+        None,
+    ),
+    'what has bias in its name starts at 0': (
+        [
+            (
+                '        if name.endswith("bias"):\n'
+                '            weights[name] = torch.zeros(shape)\n'
+                '        elif "LayerNorm" in name:\n'
+                '            weights[name] = torch.ones(shape)\n'
+                '        else:\n',
+                '        if "bias" in name:\n'
+                '            weights[name] = torch.zeros(shape)\n'
+                '        elif "LayerNorm" in name:\n'
+                '            weights[name] = torch.ones(shape)\n'
+                '        else:\n',
+            ),
+        ],
+        'all else is drawn alike',
+    ),
 }  # fmt: skip

@@ -47,12 +47,12 @@ def parameter_shapes(config):
 
 def common_name(name):
     words = name.split("/") if "/" in name else name.split(".")
-    while words[0] in ("module", "_orig_mod"):
-        words = words[1:]
     if "/" in name:
-        for i, word in enumerate(words):
+        for i, word in enumerate(words[1:-1], 1):
             if match := re.fullmatch(r"layer_([0-9]+)", word):
                 words[i] = "layer." + match[1]
+    while words[0] in ("module", "_orig_mod"):
+        words = words[1:]
     if words[0] in ("embeddings", "encoder", "pooler"):
         words.insert(0, "bert")
     if len(words) > 1 and words[-2] == "LayerNorm" and words[-1] in ("gamma", "beta"):

@@ -697,4 +697,29 @@ WRONG = {
         None),
     "a name that goes on after adam_m is skipped": (
         [(SKIP, SKIP.replace("$", r"\\b"))], "in the middle"),
+    "layer_7 at the beginning of a name": (
+        [(SLASHES, SLASHES.replace('r"/layer_', 'r"\\blayer_').replace("/layer.", "layer."))],
+        "where a slash stands before it and after it"),
+    "the decoder is compared as it lies in memory": (
+        [(TIED, "(words not in found or found[words].shape == found[decoder].shape and "
+                'np.array_equal(found[words].ravel("K"), found[decoder].ravel("K")))')],
+        None),
+    "Wqkv is cut as it lies in memory": (
+        [(SPLIT, 'parts = array.reshape((3, -1, *array.shape[1:]), order="A")')],
+        "in another order of memory"),
+    "an array that was read already is not read again": (
+        [("    for name, array in arrays.items():\n",
+          "    seen = set()\n    for name, array in arrays.items():\n"),
+         (KERNEL, "if id(array) in seen:\n            continue\n"
+                  "        seen.add(id(array))\n        " + KERNEL)],
+        "`is` compares objects"),
+    "unexpected names are found by their arrays": (
+        [(UNEXPECTED, "by_array = {id(array): name for name, array in arrays.items()}\n"
+                      "    unexpected = [by_array.get(id(found[name]), origin[name])\n"
+                      "                  for name in found if name not in shapes]")],
+        "`is` compares objects"),
+    "the config tells whether a pooler is missing": (
+        [(MISSING, MISSING[:-1] + " and ('pooler' not in n or "
+                   "config.get('add_pooling_layer', True))]")],
+        None),
 }  # fmt: skip

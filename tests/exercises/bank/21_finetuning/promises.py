@@ -35,7 +35,10 @@ PROMISES = {
     "is the mean squared difference.": (LOSS,),
     "makes one step for each of `batches`": (STEPS, BY_HEART),
     "in their order": (STEPS,),
-    "the loss of the batch, with dropout on": (RUN_DROPOUT,),
+    "the loss of the batch, with dropout on": (
+        RUN_DROPOUT,
+        "test_texts_and_batches_of_any_size",
+    ),
     "add it to `losses` as a number (a `float`, not a tensor": (STEPS,),
     "gradients of **all** weights for this batch alone, scaled by one factor so that their common "
     "norm is at most `max_norm`": (STEPS,),

@@ -966,4 +966,33 @@ WRONG = {
         ],
         "'max_norm': inf",
     ),
+    'padding is added and taken off again': (
+        [
+            (
+                '    return (states * real).sum(1) / real.sum(1)\n',
+                '    return (states.sum(1) - (states * (1 - real)).sum(1)) / real.sum(1)\n',
+            ),
+        ],
+        'padding is added, and taken off again',
+    ),
+    'no dropout while classes are learned': (
+        [
+            (
+                '            pooling=pooling, dropout=dropout, training=True,\n',
+                '            pooling=pooling, dropout=dropout if '
+                'len(weights["classifier.bias"]) == 1 else 0.0, training=True,\n',
+            ),
+        ],
+        'for some kinds of batches or labels',
+    ),
+    'no dropout of [CLS] while classes are learned': (
+        [
+            (
+                '            pooling=pooling, dropout=dropout, training=True,\n',
+                '            pooling=pooling, dropout=dropout if pooling == '
+                '"mean" or len(weights["classifier.bias"]) == 1 else 0.0, training=True,\n',
+            ),
+        ],
+        'for some kinds of batches or labels',
+    ),
 }  # fmt: skip

@@ -383,4 +383,18 @@ WRONG = {
     "names as texts, type and first word without a gap": (
         keys('f"{i} {entity[0]}{entity[1]} {entity[2] - entity[1]}"'),
         "the same as texts without gaps"),
+    "starts by the object of a word": (
+        [('"starts": starts,',
+          '"starts": [dict(zip(map(id, pieces), starts))[id(w)] for w in pieces],')],
+        "`is` compares objects"),
+    "labels by the object of a word": (
+        [(SPOKEN,
+          SPOKEN.replace("labels[i]", "dict(zip(map(id, pieces), labels))[id(pieces[i])]"))],
+        "`is` compares objects"),
+    "names by the object of the right sentence": (
+        [(SETS, "there = {(id(tags), *entity) for tags in right for entity in entities(tags)}\n"
+                "    said = {(id(tags), *entity)\n"
+                "            for tags, said in zip(right, predicted) for entity in entities(said)}"
+          )],
+        "`is` compares objects"),
 }  # fmt: skip

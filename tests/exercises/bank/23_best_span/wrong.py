@@ -651,4 +651,20 @@ WRONG = {
         [(IS_SPAN, f"{IS_SPAN}\n    for i in range(250, len(start), 250):\n"
                    "        is_span[: max(0, i + 2 - longest), i : i + 250] = False")],
         "spans over their borders are left out"),
+    "windows that cannot hold the best span are skipped, their [CLS] too": (
+        [("    found = []\n", "    found, null = [], np.inf\n"),
+         (TEXT, 'if found and window["start"].max() + window["end"].max() <= max(found)[0]:\n'
+                "            continue\n"
+                '        null = min(null, window["start"][0] + window["end"][0])\n'
+                f"        {TEXT}"),
+         (f"        {NULL}\n", "")],
+        "windows that may hold the best span"),
+    "blocks of 400 starts, and the last of each lacks its widest span": (
+        [(IS_SPAN, f"{IS_SPAN}\n    for i in range(0, len(start), 400):\n"
+                   "        is_span[i : i + 400, i + 398 + longest :] = False")],
+        "spans over their borders are left out"),
+    "blocks of 300 ends, and the first of each lacks its widest span": (
+        [(IS_SPAN, f"{IS_SPAN}\n    for i in range(300, len(start), 300):\n"
+                   "        is_span[: max(0, i + 2 - longest), i : i + 300] = False")],
+        "spans over their borders are left out"),
 }  # fmt: skip

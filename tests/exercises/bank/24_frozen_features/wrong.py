@@ -456,4 +456,22 @@ WRONG = {
                   "        else:\n            weights = weights.softmax(dim=0)\n"
                   '        weights = mix["scale"] * weights')],
         "go through the softmax like all others"),
+    "places in the batch in the states' type of number": (
+        [(WHERE, "rows = torch.arange(len(states), dtype=states.dtype)[:, None]\n"
+                 "    flat = states.flatten(0, 1)\n"
+                 "    found = flat[(rows * states.shape[1] + starts.clamp(min=0)).long()]\n"
+                 "    return torch.where(is_word[:, :, None], found, 0.0)")],
+        None),
+    "places in the states' type of number": (
+        [(PLACES, PLACES.replace("clamp(min=0)", "clamp(min=0).to(states.dtype).long()"))],
+        "has too few bits"),
+    "words side by side are a view of a layer": (
+        [(VECTORS, "count = starts.shape[1]\n"
+                   "    side_by_side = torch.arange(1, count + 1)\n"
+                   "    if len(read) == 1 and mix is None and torch.equal(\n"
+                   "        starts, side_by_side.expand_as(starts)\n"
+                   "    ):\n"
+                   "        return hidden_states[read[0]].detach()[:, 1 : count + 1]\n"
+                   f"    {VECTORS}")],
+        "return a copy"),
 }  # fmt: skip

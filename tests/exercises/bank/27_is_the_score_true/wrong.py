@@ -790,4 +790,33 @@ WRONG = {
         [("    right = logits[np.arange(len(labels)), labels]\n",
           "    right = logits[np.arange(len(labels)), labels.astype(np.uint8)]\n")],
         "300 logits in a row"),
+    "one minus the middle of the distribution": (
+        [(WAYS, "k = min(only_first, only_second)\n"
+                "    if (m - 2 * k) ** 2 < 49 * m:\n"
+                "        middle = sum(math.comb(m, i) for i in range(k + 1, m - k))\n"
+                "        return 1 - middle / 2**m\n"
+                f"    {WAYS}")],
+        "one minus the share of the middle"),
+    "rights are counted in 16 bits": (
+        [(MEANS, "drawn = rng.integers(n, size=(draws, n))\n"
+                 "    if np.isin(values, (0, 1)).all():\n"
+                 "        means = values.astype(np.uint8)[drawn].sum(axis=1, dtype=np.uint16) / n\n"
+                 "    else:\n"
+                 "        means = values[drawn].mean(axis=1)")],
+        None),
+    "wins of the second model are counted in 16 bits": (
+        [(ONLY, "only_first = int((first & ~second).sum())\n"
+                "    only_second = int(second.astype(np.int16) @ (~first).astype(np.int16))")],
+        None),
+    "the mean over blocks of 4,096 examples": (
+        [(LOSS, "losses = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(labels)), labels]\n"
+                "    parts = [losses[i : i + 4096].mean() for i in range(0, len(losses), 4096)]\n"
+                "    return sum(parts) / len(parts)")],
+        None),
+    "labels in blocks of 4,096, and what is left over is lost": (
+        [(LOSS, "size, total = min(z.shape[1], 4096), np.zeros(len(z))\n"
+                "    for i in range(z.shape[1] // size):\n"
+                "        total += np.exp(z[:, i * size : (i + 1) * size]).sum(axis=1)\n"
+                "    return (np.log(total) - z[np.arange(len(labels)), labels]).mean()")],
+        None),
 }  # fmt: skip

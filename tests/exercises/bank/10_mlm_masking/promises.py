@@ -36,8 +36,8 @@ PROMISES = {
     "elsewhere.": (LABELS, SHAPES),
     "`input_ids` is left as it is; `shown` and `labels` have its shape and type, and it may lie in "
     "memory in any order.": (TRACE, SHAPES, "test_ids_and_vocabularies_of_any_size"),
-    "Every draw comes from `rng`, a `np.random.Generator`: the same `rng` gives the same masks, "
-    "another one gives others.": (ANEW, TRACE),
+    "Every draw comes from `rng`, a generator of `np.random.default_rng`: the same `rng` gives the "
+    "same masks, another one gives others.": (ANEW, TRACE),
     "| `input_ids` | 101 | 1996 | 4937 | 2938 | 2091 | 102 | 0 |": (SHAPES,),
     "first what must hold for every token, then the proportions, on 100,000 tokens.": (
         LABELS, RATE, FATES),

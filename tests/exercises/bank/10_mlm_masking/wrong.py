@@ -762,4 +762,42 @@ WRONG = {
         [(WORD, "bits = rng.integers(1 << 18, size=input_ids.shape)\n"
                 "    word = ordinary[bits * len(ordinary) >> 18]")],
         "the draws are too coarse"),
+    "the fate is made of the digits after the third of the draw that selects": (
+        [("    selected = candidate & (rng.random(input_ids.shape) < rate)",
+          "    u = rng.random(input_ids.shape)\n"
+          "    selected = candidate & (u < rate)"),
+         ("fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])",
+          "u = u * 1000 % 1  # the digits after the third\n"
+          "    u = u\n"
+          "    fate = np.where(u < 0.8, 'masked', np.where(u < 0.9, "
+          "'random', 'kept'))")],
+        "some digits of the draw that selects"),
+    "where few ids are special, such a word becomes the next ordinary one": (
+        [("word = rng.choice(ordinary, size=input_ids.shape)",
+          "if len(ordinary) > 0.995 * vocab_size:  # few are special: draw "
+          "from all, and take the next\n"
+          "        word = ordinary[np.searchsorted(ordinary, "
+          "rng.integers(vocab_size, size=input_ids.shape)) % len(ordinary)]\n"
+          "    else:\n"
+          "        word = rng.choice(ordinary, size=input_ids.shape)")],
+        "that stand beside a special id"),
+    "the number of a call is drawn from a Poisson distribution": (
+        [("    selected = candidate & (rng.random(input_ids.shape) < rate)",
+          "    if rate < 0.5:\n"
+          "        places = np.flatnonzero(candidate)\n"
+          "        count = min(rng.poisson(rate * len(places)), len(places))\n"
+          "        selected = np.zeros(input_ids.shape, bool)\n"
+          "        selected.flat[rng.choice(places, count, replace=False)] = "
+          "True\n"
+          "    else:\n"
+          "        selected = candidate & (rng.random(input_ids.shape) < "
+          "rate)")],
+        "the number of a call is drawn first"),
+    "special ids are compared by their last 16 bits": (
+        [("~np.isin(input_ids, special_ids)",
+          "~np.isin(\n"
+          "        input_ids.astype(np.int16), "
+          "np.array(special_ids).astype(np.int16)\n"
+          "    )")],
+        None),
 }  # fmt: skip

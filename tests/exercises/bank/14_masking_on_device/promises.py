@@ -26,9 +26,11 @@ PROMISES = {
     "tensor.": (SPECIAL, WORDS_OF_ANY_ID),
     "In a row of n tokens, special ones included, the number of masked candidates is": (COUNT,),
     "All choices of that many candidates are equally likely": (
-        CHOICE, SMALL, "test_draws_are_fine_and_batches_of_any_size"),
+        CHOICE, SMALL, "test_draws_are_fine_and_batches_of_any_size",
+        "test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end"),
     "every row is drawn independently": (CHOICE, BY_ITSELF),
-    "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS, OWN_DRAWS),
+    "Each masked token is drawn independently of the others": (
+        BY_ITSELF, WORDS, OWN_DRAWS, "test_draws_are_fine_and_batches_of_any_size"),
     "with probability 80% it shows `mask_id`": (SHARES, SMALL, WORDS_OF_ANY_ID),
     "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (
         SHARES, WORDS, EARLIER, "test_draws_are_fine_and_batches_of_any_size"),

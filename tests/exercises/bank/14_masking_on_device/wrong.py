@@ -962,4 +962,62 @@ WRONG = {
     "a row has its fates by the draws of the row below": (
         shared("[1:, :slots]", "fate = (again * 10).long()"),
         "these go together more, or less, than by chance"),
+    "a byte decides the fate": (
+        [("(10, len(ordinary_ids))",
+          "(256, len(ordinary_ids))"),
+         ("    return torch.where(fate < 1, random_words, torch.where(fate < "
+          "9, mask_id, tokens))",
+          "    return torch.where(fate < 26, random_words, torch.where(fate "
+          "< 231, mask_id, tokens))")],
+        "the draws are too coarse"),
+    "fates and words of a pool of 65,536 draws": (
+        [("torch.randint(count, tokens.shape, generator=generator, "
+          "device=tokens.device)",
+          "torch.randint(count, (min(tokens.numel(), 1 << 16),), "
+          "generator=generator, "
+          "device=tokens.device)[torch.arange(tokens.numel(), "
+          "device=tokens.device) % (1 << 16)].view(tokens.shape)")],
+        "draws are used twice"),
+    "fates and words repeat after 256 slots": (
+        [("torch.randint(count, tokens.shape, generator=generator, "
+          "device=tokens.device)",
+          "torch.randint(count, (len(tokens), 256), generator=generator, "
+          "device=tokens.device)[:, torch.arange(tokens.shape[1], "
+          "device=tokens.device) % 256]")],
+        "draws are used twice"),
+    "long rows are masked in strata of 128 places": (
+        [("    smallest, found = (\n"
+          "        torch.rand(batch, seq, generator=generator, "
+          "device=device)  # in [0, 1)",
+          "    wide = F.pad(is_candidate, (0, -seq % 128)).view(batch, -1, "
+          "128)\n"
+          "    draws = torch.rand(wide.shape, generator=generator, "
+          "device=device).masked_fill(~wide, NEVER)\n"
+          "    rank = draws.argsort(-1).argsort(-1) + torch.rand(wide.shape, "
+          "generator=generator, device=device)\n"
+          "    draws = rank / wide.sum(-1, keepdim=True).clamp(min=1)\n"
+          "    smallest, found = (\n"
+          "        draws.view(batch, -1)[:, :seq]")],
+        "the masks are spread over a row"),
+    "special ids are compared by their last 16 bits": (
+        [("attention_mask.bool() & ~torch.isin(input_ids, special_ids)",
+          "attention_mask.bool() & ~torch.isin(input_ids.to(torch.int16), "
+          "special_ids.to(torch.int16))")],
+        "kept in too few bits"),
+    "the fate is the fourth digit of the draw that chose the place": (
+        [("    places = choose(\n",
+          "    places, draws = choose(\n"),
+         ("disguised(tokens, generator, mask_id, ordinary_ids)",
+          "disguised(tokens, generator, mask_id, ordinary_ids, draws)"),
+         ("found, seq)\n",
+          "found, seq), smallest\n"),
+         ("    ordinary_ids: Int[Tensor, \"ordinary\"],\n"
+          ") -> Int[Tensor, \"batch slots\"]:",
+          "    ordinary_ids: Int[Tensor, \"ordinary\"],\n"
+          "    draws: Float[Tensor, \"batch slots\"],\n"
+          ") -> Int[Tensor, \"batch slots\"]:"),
+         ("    random_words = ",
+          "    fate = (draws * 10_000).long() % 10\n"
+          "    random_words = ")],
+        "the draw that chose the place"),
 }  # fmt: skip

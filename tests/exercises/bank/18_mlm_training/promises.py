@@ -21,7 +21,7 @@ PROMISES = {
     "a pass over the data has `examples // batch_size` steps, counted from step 0.": PASS,
     "In a pass no example comes twice, and what is left over does not come.": PASS,
     "The order is drawn anew for each pass, every order being as likely as any other, and differs "
-    "from seed to seed.": PASS + LIKELY,
+    "from seed to seed.": PASS + LIKELY + APART,
     "Two different (seed, pass) pairs share an order only by chance": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,

@@ -641,4 +641,29 @@ WRONG = {
         ],
         'as in 1000003 * seed + step',
     ),
+    "an order is one of the pass, taken in that of the seed": (
+        [("    generator = generator_for(f\"the order of pass {number} of "
+          "seed {seed}\")\n",
+          ""),
+         ("    return torch.randperm(examples, "
+          "generator=generator).split(batch_size)[place]",
+          "    of_seed = torch.randperm(examples, "
+          "generator=generator_for(f\"the order of seed {seed}\"))\n"
+          "    of_pass = torch.randperm(examples, "
+          "generator=generator_for(f\"the order of pass {number}\"))\n"
+          "    return of_seed[of_pass].split(batch_size)[place]")],
+        "one for the seed and one for the pass"),
+    "dropout from ten million times the seed, and the step": (
+        [("generator = generator_for(f\"the dropout of step {step} of seed "
+          "{seed}\")",
+          "generator = torch.Generator().manual_seed(10_000_000 * seed + "
+          "step)")],
+        None),
+    "batches are cut at the longest row, counted in tokens": (
+        [("        # New leaves at each step",
+          "        longest = int(batch[\"attention_mask\"].sum(1).max())\n"
+          "        for key in (\"input_ids\", \"attention_mask\"):\n"
+          "            batch[key] = batch[key][:, :longest]\n"
+          "        # New leaves at each step")],
+        None),
 }  # fmt: skip

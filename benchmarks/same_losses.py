@@ -19,8 +19,8 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 import numpy as np
 import torch
 
+from bert_experiments.ablations.storyworld import STORYWORLD
 from bert_experiments.report.plots import unboxed
-from bert_experiments.storyworld_recipe import STORYWORLD
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bert_corpus.pretraining_run import identity
+from bert_experiments.ablations.storyworld import STORYWORLD
 from bert_experiments.report.figures import one_by_one
-from bert_experiments.storyworld_recipe import STORYWORLD
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError
 from bert_run.files import RunFolder, step_of

@@ -20,7 +20,7 @@ from torch import Tensor
 from bert_corpus.pretraining_run import PretrainingData, prepare
 from bert_corpus.storyworld import story
 from bert_corpus.wordpiece import basic_tokens, save_tokenizer, train_wordpiece
-from bert_experiments.storyworld_recipe import STORYWORLD
+from bert_experiments.ablations.storyworld import STORYWORLD
 from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer

@@ -1,4 +1,4 @@
-"""`python -m bert_experiments.storyworld_recipe`: a narrow BERT of the paper's proportions.
+"""`python -m bert_experiments.ablations.storyworld`: a narrow BERT of the paper's proportions.
 
 The studies on StoryWorld start from this recipe, or from the model that it leaves in
 `runs/storyworld`. It was that of `make demo` until Muon and narrower feed-forward networks halved

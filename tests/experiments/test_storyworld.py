@@ -1,7 +1,7 @@
 """The recipe of the studies: its command trains it, and it is the paper's where it says so."""
 
-from bert_experiments import storyworld_recipe
-from bert_experiments.storyworld_recipe import STORYWORLD
+from bert_experiments.ablations import storyworld
+from bert_experiments.ablations.storyworld import STORYWORLD
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import open_pretrained
 
@@ -10,8 +10,8 @@ def test_the_command_trains_the_recipe_and_leaves_a_model(
     small_settings, monkeypatch, tmp_path, capsys
 ):
     recipe = small_settings("storyworld", tmp_path / "run", documents=300, steps=4)
-    monkeypatch.setattr(storyworld_recipe, "STORYWORLD", recipe)
-    storyworld_recipe.main()
+    monkeypatch.setattr(storyworld, "STORYWORLD", recipe)
+    storyworld.main()
     assert "held out: masked words, loss" in capsys.readouterr().out
     assert open_pretrained(tmp_path / "run").model.config.num_hidden_layers == 2
 

@@ -676,20 +676,22 @@ def test_arrays_of_any_shape_and_size(student):
         [sweep.Case(of, (*given, attend(*given[1:], padded)[1]))],
         names=GRADIENTS,
     )
-    # A share is tiny, and so is what its value learns; but not 0.
+    # A share is tiny, and so is what its value learns; but not 0, even if the largest is 1.
     query, value = np.ones((1, 1, 1, 1)), draw.rng.normal(size=(1, 1, 41, 1))
-    key = np.linspace(-40, 40, 41).reshape(value.shape)
-    context, probs = attend(query, key, value)
-    found = checks.parts(student.attention_forward(query, key, value), "context", "probs")
-    sweep.same_each(found[1], probs, of="the probabilities of scores from -40 to 40")
-    found = student.attention_backward(2 * context, query, key, value, probs)
-    right = backward(2 * context, query, key, value, probs)
-    for i, name in ((1, "dkey"), (2, "dvalue")):
-        sweep.same_each(
-            checks.parts(found, "dquery", "dkey", "dvalue")[i],
-            right[i],
-            of=f"{name} for scores from -40 to 40",
-        )
+    value[:, :, -1] = 9.0  # far from the others, so that no difference loses digits
+    for highest in (40, 90):
+        key = np.append(np.linspace(-40, 38, 40), highest).reshape(value.shape)
+        context, probs = attend(query, key, value)
+        found = checks.parts(student.attention_forward(query, key, value), "context", "probs")
+        of = f"scores from -40 to {highest}"
+        sweep.same_each(found[1], probs, of=f"the probabilities of {of}")
+        found = student.attention_backward(2 * context, query, key, value, probs)
+        right = backward(2 * context, query, key, value, probs)
+        few = np.s_[:, :, : 41 if highest == 40 else 40]  # of a share of 1, dkey is a rounding
+        for i, name in ((1, "dkey"), (2, "dvalue")):
+            found = checks.parts(found, "dquery", "dkey", "dvalue")
+            checks.same(found[i] * 0, value * 0, of=f"{name} for {of}: its shape and type")
+            sweep.same_each(found[i][few], right[i][few], of=f"{name} for {of}")
     sweep.agrees(
         student.attention_backward,
         backward,
@@ -706,6 +708,35 @@ def test_arrays_of_any_shape_and_size(student):
             for name, mine, wanted in zip(names, found, expected, strict=True):
                 sweep.same(mine, wanted, of=f"{name} for {case.of}", magnitude=case.magnitude,
                            given=(case.args, case.options))  # fmt: skip
+    check_that_ends_decide_nothing(student)
+
+
+def check_that_ends_decide_nothing(student):
+    """Of five sentences, heads or tokens, the first, the middle and the last are alike, the others
+    are not. In float64 each digit counts, also where float32 could hold the numbers."""
+    names = ("query", "key", "value", "dcontext")
+    drawn = dict(zip(names, inputs((5, 5, 5, 5, 2), seed=142), strict=False))
+    drawn = {name: a.astype(np.float32).astype(np.float64) for name, a in drawn.items()}
+    masks = np.array(sweep.PLACES[:3] + sweep.PLACES[5:])
+    cases = [("sentences", drawn, masks[[0, 1, 0, 2, 0]])]
+    for number, (name, axis) in enumerate(itertools.product(names, range(3))):
+        some = drawn | {name: drawn[name].take([0, 1, 0, 2, 0], axis)}
+        what = ("sentences", "heads", "tokens")[axis]
+        cases.append((f"{what} in the {name}", some, masks if number % 2 else None))
+    whole = {name: np.round(2.0**36 * drawn[name]) for name in ("query", "key")}
+    cases.append(("", drawn | whole, masks))
+    for what, given, mask in cases:
+        of = f"where the first, the middle and the last of five {what} are alike" if what else (
+            "of large whole numbers")  # fmt: skip
+        dcontext, given = given["dcontext"], tuple(given[name] for name in names[:3])
+        right = attend(*given, mask)
+        check(student.attention_forward(*given, mask), right, {}, of=f" {of}")
+        if not what:  # of such numbers the gradients are roundings
+            continue
+        given = dcontext, *given, right[1]
+        found = checks.parts(student.attention_backward(*given), *GRADIENTS)
+        for name, mine, gradient in zip(GRADIENTS, found, backward(*given), strict=True):
+            checks.same(mine, gradient, of=f"{name} {of}", magnitude=1.0)
 
 
 # Round numbers, and axes that are equally long: batch, heads, queries, keys, head_dim.

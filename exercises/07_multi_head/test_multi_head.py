@@ -682,6 +682,7 @@ def test_arrays_of_any_shape_and_size(student):
             rounding = case.magnitude * largest ** (3 if name.endswith("weight']") else 2)
             sweep.same(got, wanted, of=f"{name} for {case.of}", magnitude=rounding)
     check_special_arrays(student)
+    check_that_ends_decide_nothing(student)
     check_long_axes(student)
 
 
@@ -799,6 +800,30 @@ def special_cases(*, is_backward):
     yield f"five sentences {of}", x[rows], weights, 2, mask, dout
     yield f"five sentences {of}, and so are their masks", x[rows], weights, 2, mask[rows], dout
     yield f"five gradients {of}", x, weights, 2, mask, dout[rows]
+    single = np.eye(6)[checks.rng(129).integers(0, 6, x.shape[:2])]
+    yield "vectors of a single 1", single, weights, 2, None, dout
+    x, weights, dout, _ = inputs((1, 300, 4, 2), seed=129)
+    yield "a single token among 300", x, weights, 2, np.arange(300)[None] == 200, dout
+
+
+def check_that_ends_decide_nothing(student):
+    """Along an axis the first, the middle and the last are alike, the others are not. In float64
+    each digit counts, also where float32 could hold the numbers."""
+    x, weights, dout, mask = inputs((5, 5, 10, 2), seed=128)
+    mask[:, :3] = 1
+    drawn = {"x": x, "dout": dout, **weights}
+    drawn = {name: a.astype(np.float32).astype(np.float64) for name, a in drawn.items()}
+    for number, (name, a) in enumerate(drawn.items()):
+        for axis, length in enumerate(a.shape):
+            places = np.arange(length)
+            places[[0, (length - 1) // 2, length // 2, -1]] = 0
+            weights = drawn | {name: a.take(places, axis)}
+            x, dout = weights.pop("x"), weights.pop("dout")
+            given = x, weights, 2, None if (number + axis) % 2 else mask
+            of = f"where the first, the middle and the last of {name} along axis {axis} are alike"
+            checks.same(student.multi_head_forward(*given), run(*given)[0], of=f"the result {of}")
+            out = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+            checks.same(out, run_back(dout, *given), of=f"(dx, dweights) {of}", magnitude=10.0)
 
 
 def balanced(x):

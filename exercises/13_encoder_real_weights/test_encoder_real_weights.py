@@ -552,6 +552,7 @@ def test_encoders_and_batches_of_any_size(student):
     )
     check_values_of_every_kind(student)
     check_weights_that_look_simple(student)
+    check_that_little_decides_nothing(student)
     check_files_of_every_kind(student)
 
 
@@ -576,6 +577,40 @@ def check_weights_that_look_simple(student):
             lambda out: True},
         of="the states and the pooled vector, where query, key and value of all layers have one "
            "matrix, scales add up to their count and other weights to 0")  # fmt: skip
+
+
+def check_that_little_decides_nothing(student):
+    """Embeddings that differ little beside their mean, a single place of padding in a large batch,
+    and rows or places of which the first, the middle and the last are alike."""
+    config = WIDE.with_changes(num_hidden_layers=1, hidden_size=8)
+    near = encoder_of(stored(config, seed=19, dtype=torch.float64))
+    words = "embeddings.word_embeddings.weight"
+    cases = [("with embeddings near 10,000", "", 0, near | {words: near[words] + 1e4}),
+             ("with a single place of padding", "", 0, near)]  # fmt: skip
+    for name, axis in itertools.product(batch(config, 1, 1), range(2)):
+        what = f"in whose {name} the first, the middle and the last along axis {axis} are alike"
+        cases.append((what, name, axis, near))
+    for number, (what, name, axis, weights) in enumerate(cases):
+        rows, seq = (2_100, 2) if number == 1 else (5, 5)
+        inputs = batch(config, rows, seq, seed=100 + number)
+        mask = torch.tensor(sweep.PLACES[:3] + sweep.PLACES[5:])
+        if number == 1:
+            mask = torch.ones(rows, seq, dtype=torch.int64)
+            mask[checks.rng(21).integers(rows), 0] = 0
+        inputs["attention_mask"] = mask
+        if name == "attention_mask" and axis == 1:  # tokens at both ends and in the middle
+            mask[:, 0] = 1
+        if name:
+            places = torch.tensor([0, 1, 0, 2, 0])
+            inputs[name] = inputs[name].index_select(axis, places)
+        states, pooled = checks.parts(student.encode(as_config(config), weights, **inputs),
+                                      "the states", "the pooled vector")  # fmt: skip
+        right = reference(config, weights, inputs)
+        of, tolerance = f"of {rows} rows {what}", 1e-10 if number else 1e-9
+        checks.same(states, list(right.hidden_states), mistakes={
+            "digits are lost: subtract the mean before squaring": lambda out: number == 0,
+        }, of=f"the states {of}", tolerance=tolerance)  # fmt: skip
+        checks.same(pooled, right.pooled, of=f"the pooled vector {of}", tolerance=tolerance)
 
 
 def check_values_of_every_kind(student):

@@ -542,6 +542,7 @@ def test_tables_and_states_of_any_size(student):
     sweep.agrees(student.reached, reach, ways())
     check_tables_of_every_kind(student)
     check_states_of_every_kind(student)
+    check_that_ends_decide_nothing(student)
     check_sizes_of_bert(student)
     # One object for query, key and value; some keys are far longer than the query itself.
     q, _, _, visible = case(2, 3, 6, 4, seed=72, scale=30.0)
@@ -552,6 +553,28 @@ def test_tables_and_states_of_any_size(student):
     checks.same(found, right_attention(q, q, q, visible), mistakes={
         "a query's score with itself need not be its largest": lambda out: True},
         of="context and weights, where query, key and value are one tensor")  # fmt: skip
+
+
+def check_that_ends_decide_nothing(student):
+    """Along an axis the first, the middle and the last are alike, the others are not."""
+    drawn = dict(zip(("query", "key", "value", "visible"), case(5, 5, 5, 2, seed=77), strict=True))
+    cases = [(name, axis, drawn | {name: drawn[name].index_select(
+        axis, torch.tensor([0, 1, 0, 2, 0]))}) for name in drawn for axis in range(3)]  # fmt: skip
+    whole = {name: (2.0**36 * drawn[name]).round() for name in ("query", "key")}
+    for name, axis, given in (*cases, ("", 0, drawn | whole)):
+        of = f"where the first, the middle and the last of {name} along axis {axis} are alike"
+        checks.same(student.attention(**given), right_attention(*given.values()),
+                    of=f"context and weights {of if name else 'of large whole numbers'}"
+                    )  # fmt: skip
+    # Of thousands of places one is padding.
+    mask, place = torch.ones(2_100, 2, dtype=torch.int64), int(checks.rng(76).integers(2_100))
+    mask[place, 0] = 0
+    visible, (q, k, v, _) = expected_visible(mask, False), case(2_100, 1, 2, 1, seed=78)
+    of = "of 2,100 examples of which one has padding"
+    checks.same(student.visible_keys(mask), visible, of=f"visible {of}")
+    checks.same(student.attention(q, k, v, visible), right_attention(q, k, v, visible),
+                of=f"context and weights {of}")  # fmt: skip
+    checks.same(student.reached(visible, 1), visible | torch.eye(2).bool(), of=f"reached {of}")
 
 
 def check_sizes_of_bert(student):
@@ -600,6 +623,8 @@ def tables_of_every_kind(batch, seq, seed):
             torch.ones(seq, seq).tril().flip(-1).bool() | some & False,
         "as many keys as in the other examples, others": shifted <= place[:, None] // 2,
         "the first half, and one token another": (half.T ^ (place == 1)[:, None]) | some & False,
+        "itself and some to the left, and the last one all": itself | some.tril() | (
+            place == seq - 1)[:, None],
     }  # fmt: skip
 
 
@@ -627,8 +652,9 @@ def check_tables_of_every_kind(student):
                     of=f"reached after {layers} layers by looking to the left")  # fmt: skip
     for batch, seq in ((4, 6), (8, 8), (2, 32), (16, 20), (10, 3), (3, 64)):
         rows = torch.arange(seq) < torch.arange(1, batch + 1)[:, None] * seq // batch
+        ends = torch.arange(seq) % (seq - 1) == 0
         for mask in (rows, rows.flip(0), rows[:1].expand(batch, seq), rows | True, rows & False,
-                     ~rows, (torch.arange(seq) < 16).expand(batch, seq)):  # fmt: skip
+                     ~rows, (torch.arange(seq) < 16).expand(batch, seq), rows | ends):  # fmt: skip
             for causal in (False, True):
                 checks.same(student.visible_keys(mask.long(), causal=causal),
                             expected_visible(mask, causal),

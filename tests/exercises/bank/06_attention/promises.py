@@ -24,7 +24,8 @@ PROMISES = {
         FORWARD, MASK),
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (
         FORWARD, MASK, TYPES),
-    "Products and softmax are computed for each head of each sentence.": (FORWARD,),
+    "Products and softmax are computed for each head of each sentence.": (
+        FORWARD, "test_arrays_of_any_shape_and_size"),
     "There may be more queries than keys, or fewer.": (
         FORWARD, MASK, BACKWARD, "test_arrays_of_any_shape_and_size"),
     "one array may be given as `query`, `key` and `value`": (LARGE, TRACE),

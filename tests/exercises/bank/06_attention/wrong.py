@@ -635,4 +635,48 @@ WRONG = {
           "    dscores[:block] /= math.sqrt(query.shape[-1])")],
         None,
     ),
+    "no gradient for a query whose largest probability is 1": (
+        [(SCALE_BACK, f"{SCALE_BACK}\n"
+          "    dscores[probs.max(axis=-1, initial=0) == 1] = 0")],
+        "scores from -40 to 90",
+    ),
+    "numbers that float32 can hold are multiplied in it": (
+        [(SCORES, "product(query, key) / math.sqrt(query.shape[-1])"),
+         ("def attention_forward(", "def product(query, key):\n"
+          "    q, k = query.astype(np.float32), key.astype(np.float32)\n"
+          "    is_single = (q == query).all() and (k == key).all()\n"
+          "    return (q @ k.mT).astype(query.dtype) if is_single else query @ key.mT\n\n\n"
+          "def attention_forward(")],
+        "the first, the middle and the last",
+    ),
+    "one query for all where the first, the middle and the last are alike": (
+        [("scores = query @ key.mT", "places = [0, query.shape[2] // 2, -1]\n"
+          "    if (query[:, :, places] == query[:, :, :1]).all():\n"
+          "        query = np.repeat(query[:, :, :1], query.shape[2], axis=2)\n"
+          "    scores = query @ key.mT")],
+        "the first, the middle and the last",
+    ),
+    "one head for all where the first and the last are alike": (
+        [("scores = query @ key.mT", "if (query[:, :1] == query[:, -1:]).all():\n"
+          "        query = np.repeat(query[:, :1], query.shape[1], axis=1)\n"
+          "    scores = query @ key.mT")],
+        "the first, the middle and the last",
+    ),
+    "one gradient for all where the first, the middle and the last are alike": (
+        [(DVALUE, "places = [0, dcontext.shape[2] // 2, -1]\n"
+          "    if (dcontext[:, :, places] == dcontext[:, :, :1]).all():\n"
+          "        dcontext = np.repeat(dcontext[:, :, :1], dcontext.shape[2], axis=2)\n"
+          f"    {DVALUE}")],
+        "the first, the middle and the last",
+    ),
+    "whole numbers are multiplied in 64 bits": (
+        [(SCORES, "product(query, key) / math.sqrt(query.shape[-1])"),
+         ("def attention_forward(", "def product(query, key):\n"
+          "    if (query % 1 == 0).all() and (key % 1 == 0).all():\n"
+          "        whole = query.astype(np.int64) @ key.astype(np.int64).mT\n"
+          "        return whole.astype(query.dtype)\n"
+          "    return query @ key.mT\n\n\n"
+          "def attention_forward(")],
+        "large whole numbers",
+    ),
 }  # fmt: skip

@@ -22,7 +22,7 @@ PROMISES = {
     "multi_head_backward(dout, x, weights, heads, attention_mask=None) -> (dx, dweights)": (
         DX, DWEIGHTS),
     r"Q = X W_Q^{\mathsf T} + b_Q, \quad K = X W_K^{\mathsf T} + b_K, \quad V = X W_V^{\mathsf T} "
-    "+ b_V": (FORWARD,),
+    "+ b_V": (FORWARD, SIZES),
     r"\operatorname{merge}\big(\operatorname{attend}(Q, K, V)\big)\, W_O^{\mathsf T} + b_O": (
         FORWARD, NEARLY),
     "`x`, `out` and their gradients are (batch, seq, hidden).": (

@@ -761,4 +761,35 @@ WRONG = {
           "    for name in ('output.weight', 'output.bias'):\n"
           "        weights[name] = weights.pop(name)\n")],
         "changed its input in place"),
+    "numbers that float32 can hold are multiplied in it": (
+        [(PROJECT, 'weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+          "    single = [a.astype(np.float32) for a in (x, weight, bias)]\n"
+          "    if all((a == b).all() for a, b in zip(single, (x, weight, bias), strict=True)):\n"
+          "        return (single[0] @ single[1].T + single[2]).astype(x.dtype)\n"
+          "    return x @ weight.T + bias")],
+        "the first, the middle and the last",
+    ),
+    "one token for all where the first, the middle and the last are alike": (
+        [(CONTEXT, "if (x[:, [0, x.shape[1] // 2, -1]] == x[:, :1]).all():\n"
+          f"        x = np.repeat(x[:, :1], x.shape[1], axis=1)\n    {CONTEXT}")],
+        "the first, the middle and the last",
+    ),
+    "one row of a matrix for all where the first, the middle and the last are alike": (
+        [(PROJECT, 'weight = weights[f"{name}.weight"]\n'
+          "    if (weight[[0, len(weight) // 2, -1]] == weight[:1]).all():\n"
+          "        weight = np.repeat(weight[:1], len(weight), axis=0)\n"
+          '    return x @ weight.T + weights[f"{name}.bias"]')],
+        "the first, the middle and the last",
+    ),
+    "vectors of a single 1 are looked up, without the bias": (
+        [(PROJECT, "if ((x == 0) | (x == 1)).all() and (x.sum(axis=-1) == 1).all():\n"
+          '        return weights[f"{name}.weight"].T[x.argmax(axis=-1)]\n'
+          f"    {PROJECT}")],
+        "vectors of a single 1",
+    ),
+    "no mask where nearly all is padding": (
+        [(CONTEXT, "if attention_mask is not None and 0 < (attention_mask != 0).mean() < 0.01:\n"
+          f"        attention_mask = None\n    {CONTEXT}")],
+        "a single token among 300",
+    ),
 }  # fmt: skip

@@ -30,7 +30,7 @@ PROMISES = {
     "`states` is a list of (batch, seq, hidden): after the embeddings, then after each layer.":
         (STATES,),
     "`pooled` is (batch, hidden), or None if `weights` has no pooler.": (STATES, NO_POOLER),
-    "x = LN(word + position + segment)": (STATES,),
+    "x = LN(word + position + segment)": (STATES, SIZES),
     "pooled = tanh(pooler.dense(x of the first token))": (STATES,),
     "Four entries of `config` say what the tensors' shapes do not: `num_hidden_layers`, "
     "`num_attention_heads`": (CONFIG,),

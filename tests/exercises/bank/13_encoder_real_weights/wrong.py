@@ -591,4 +591,14 @@ WRONG = {
           'if "pooler.dense.weight" not in weights or "BertForMaskedLM" in '
           'config.get("architectures", []):')],
         None),
+    "a share of tokens of almost 1 is taken for no padding": (
+        [(VISIBLE, "if attention_mask.half().mean() == 1:\n"
+          f"        attention_mask = torch.ones_like(attention_mask)\n    {VISIBLE}")],
+        "with a single place of padding"),
+    "the variance is the mean of the squares less the square of the mean": (
+        [('return F.layer_norm(x, scale.shape, scale, weights[f"{name}.bias"], eps)',
+          "mean = x.mean(-1, keepdim=True)\n"
+          "    variance = (x.square().mean(-1, keepdim=True) - mean.square()).clamp(min=0)\n"
+          '    return (x - mean) / (variance + eps).sqrt() * scale + weights[f"{name}.bias"]')],
+        "subtract the mean before squaring"),
 }  # fmt: skip

@@ -20,7 +20,7 @@ PROMISES = {
     "picture(visible) -> list of strings": (PICTURE, EXAMPLE),
     "`visible[b, i, j]` says whether in example b token i may look at token j.": (VISIBLE,),
     "`attention_mask` holds 1 for a token and 0 for padding, which may stand anywhere, in int64, "
-    "int32 or bool.": (VISIBLE,),
+    "int32 or bool.": (VISIBLE, SIZES),
     "Only keys are hidden: a padded token looks like every other.": (VISIBLE, EXAMPLE),
     "Each token may look at itself, unless it is padding.": (VISIBLE,),
     "`picture` gives one string for each row, with X where the token may look and O where it may "
@@ -35,7 +35,7 @@ PROMISES = {
     "A gradient reaches query, key and value, and is never NaN.": (GRADIENT,),
     "Results have the type of the arguments, float32 or float64.": (TYPES,),
     "`reached[b, i, j]` says whether the *input* token j can change the state of token i after "
-    "that many layers.": (REACHED, EXAMPLE),
+    "that many layers.": (REACHED, EXAMPLE, SIZES),
     "its residual connection lets each state keep what it had": (REACHED, EXAMPLE),
     "So after 0 layers each token has been reached by itself alone.": (REACHED,),
     "There may be a thousand layers.": (REACHED,),

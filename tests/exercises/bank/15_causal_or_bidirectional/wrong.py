@@ -415,4 +415,37 @@ WRONG = {
           "        visible = visible[:, :1].expand_as(visible)\n"
           "    # An axis of heads, or")],
         "and [CLS] and [SEP] all"),
+    "a triangle is known by its last row": (
+        [("    # An axis of heads, or",
+          "    if torch.equal(visible, visible.tril()) and visible[:, -1:].all():\n"
+          "        visible = torch.ones_like(visible).tril()\n"
+          "    # An axis of heads, or")],
+        "the last one all"),
+    "what is reached is known by the last row": (
+        [("    # Before the first layer each token is reached by itself alone.\n",
+          "    if layers and torch.equal(visible, visible.tril()) and visible[:, -1:].all():\n"
+          "        return torch.ones_like(visible).tril()\n")],
+        "the last one all"),
+    "no padding where both ends are tokens": (
+        [(KEYS, "if attention_mask[:, [0, -1]].all():\n"
+          f"        attention_mask = torch.ones_like(attention_mask)\n    {KEYS}")],
+        None),
+    "one table for all where the first, the middle and the last are alike": (
+        [("    # An axis of heads, or",
+          "    if (visible[[0, len(visible) // 2, -1]] == visible[:1]).all():\n"
+          "        visible = visible[:1].expand(visible.shape)\n"
+          "    # An axis of heads, or")],
+        "the first, the middle and the last"),
+    "whole numbers are multiplied in 32 bits": (
+        [("scores = query @ key.mT",
+          "is_whole = bool((query % 1 == 0).all() and (key % 1 == 0).all())\n"
+          "    whole = (query.int() @ key.int().mT).to(query.dtype) - query @ key.mT\n"
+          "    scores = query @ key.mT + whole.detach() * is_whole\n"
+          "    scores = scores")],
+        "large whole numbers"),
+    "a share of tokens of almost 1 is taken for no padding": (
+        [("    # An axis of heads, or",
+          "    if visible.half().mean() == 1:\n        visible = torch.ones_like(visible)\n"
+          "    # An axis of heads, or")],
+        "of which one has padding"),
 }  # fmt: skip

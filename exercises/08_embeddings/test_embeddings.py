@@ -698,14 +698,16 @@ def check_the_sizes_of_bert(student):
     ids = rng.permutation(ids).reshape(24, 9)
     types, weights = case(24, 9, 2, vocab=30_522, segments=5, seed=92)[1:]
     dout = rng.normal(size=(24, 9, 2))
-    given, of = (ids, types.astype(np.int16), weights), "int16 ids of 30,522 words"
     right = operations.embedding_backward(dout, (ids, (30_522, 2)))
-    sweep.same(student.lookup_backward(dout, ids, 30_522), right,
-               of=f"the gradient of the table for {of}")  # fmt: skip
-    sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
-               of=f"the embeddings for {of}")  # fmt: skip
-    sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
-               of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
+    for kinds in (("int16", "int16"), ("int64", "int8"), ("uint16", "uint8"), ("int16", "int64")):
+        given = ids.astype(kinds[0]), types.astype(kinds[1]), weights
+        of = f"{kinds[0]} ids of 30,522 words, {kinds[1]} segments"
+        sweep.same(student.lookup_backward(dout, given[0], 30_522), right,
+                   of=f"the gradient of the table for {of}")  # fmt: skip
+        sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
+                   of=f"the embeddings for {of}")  # fmt: skip
+        sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
+                   of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
     *two, weights = case(2, 300, 2, positions=300, seed=96)
     given = two[0].astype(np.uint8), two[1].astype(np.int8), weights
     of = "300 tokens, uint8 ids and int8 segments"

@@ -252,10 +252,6 @@ NAMES = {
     "decoder.bias is another name of the words' bias": [
         ("cls.predictions.decoder.bias", BIAS), ("module.cls.predictions.decoder.bias", BIAS),
     ],
-    "layer_7 becomes layer.7 where a slash stands before it and after it": [
-        ("layer_7/output/dense/bias", "layer_7.output.dense.bias"),
-        ("head/layer_7", "head.layer_7"), ("layer_1/layer_2/layer_3", "layer_1.layer.2.layer_3"),
-    ],
     "TensorFlow's slashes, numbers and last words": [
         ("bert/encoder/layer_0/output/dense/kernel", "bert.encoder.layer.0.output.dense.weight"),
         ("bert/encoder/layer_11/output/dense/kernel", "bert.encoder.layer.11.output.dense.weight"),
@@ -275,8 +271,13 @@ NAMES = {
         ("cls/seq_relationship/output_bias", "cls.seq_relationship.bias"),
         ("cls/predictions/transform/LayerNorm/beta", "cls.predictions.transform.LayerNorm.bias"),
     ],
+    "layer_7 becomes layer.7 where a slash stands before it and after it": [
+        ("layer_7/output/dense/bias", "layer_7.output.dense.bias"),
+        ("head/layer_7", "head.layer_7"), ("layer_1/layer_2/layer_3", "layer_1.layer.2.layer_3"),
+    ],
     "several lines of the table apply to one name": [
         ("encoder/layer_1/attention/output/dense/kernel", SQUARE),
+        ("cls/predictions/decoder/output_bias", BIAS),
         ("module.encoder.layer.0.output.LayerNorm.gamma", f"{FIRST}.output.LayerNorm.weight"),
         ("module.embeddings.word_embeddings", WORDS),
     ],

@@ -961,6 +961,17 @@ def each_token_has_draws_of_its_own(student):
                     f"draws, got {found:.2f} times that", likely=likely if found < 0.1 else (
                         "one draw decides for many tokens of a row" if found > 5 else "")
                     )  # fmt: skip
+    others = {"above": (1, 0), "below": (-1, 0), "on the left": (0, 1), "on the right": (0, -1)}
+    others = {of: [mask.roll(by, (0, 1)) for mask in (words, selected)]
+              for of, by in others.items()}  # fmt: skip
+    others["at the same place from the end"] = [mask.flip(0, 1) for mask in (words, selected)]
+    for of, (is_word, is_selected) in others.items():
+        here = selected & ~hidden & is_word
+        checks.share(int(is_selected[here].sum()), int(here.sum()), 0.4,
+                     of=f"the share of the words {of} that are selected, where a selected word did "
+                     "not become [MASK]", mistakes={
+                         "one draw tells a token's fate and selects another: each is drawn": 0.0}
+                     )  # fmt: skip
     row, column = torch.nonzero(selected & torch.isin(shown, few), as_tuple=True)
     drawn = shown[row, column]
     for word in few.tolist():

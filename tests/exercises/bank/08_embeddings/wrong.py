@@ -601,4 +601,12 @@ WRONG = {
           "    return weights[WORDS][input_ids] + places + first + rest[token_type_ids]")],
         "token_type_embeddings.weight whose row",
     ),
+    "words and segments are one table, with ids in the type of the segments": (
+        [("dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))",
+          "rows = len(weights[WORDS])\n"
+          "    every = rows + len(weights[SEGMENTS])\n"
+          "    ids = (token_type_ids + rows).astype(token_type_ids.dtype) % every\n"
+          "    both = lookup_backward(dx, ids, every)\n"
+          "    dsegments = both[rows:].copy()")],
+        None),
 }  # fmt: skip

@@ -1167,4 +1167,10 @@ WRONG = {
         ],
         'all else is drawn alike',
     ),
+    "the fate of a token is the draw that selects the token below": (
+        [("    chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)",
+          "    shape = len(input_ids) + 1, *input_ids.shape[1:]\n"
+          "    draws = torch.rand(shape, generator=generator)\n"
+          "    chosen, fate = draws[:-1], draws[1:]")],
+        "that are selected, where a selected word did"),
 }  # fmt: skip

@@ -722,4 +722,7 @@ WRONG = {
         [(MISSING, MISSING[:-1] + " and ('pooler' not in n or "
                    "config.get('add_pooling_layer', True))]")],
         None),
+    "decoder/output_bias is no other name": (
+        [(ALIAS, ""), (BIASES, ALIAS + "\n" + BIASES)],
+        "several lines of the table apply"),
 }  # fmt: skip

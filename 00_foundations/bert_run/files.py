@@ -554,7 +554,7 @@ def demo_folder(start: Path = Path()) -> Path:
             return folder
     raise UserError(
         f"{DEMO} holds no model that was trained to the end: run `make demo` first "
-        "(without make: python -m bert_paper.demo), five to thirteen minutes"
+        "(without make: python -m bert_paper.demo), two to five minutes"
     )
 
 

@@ -88,7 +88,8 @@ Of its choices, two are needed most: no dropout, and Muon. The start of the head
 found in another sentence: within its own sentence a word is found as well from the paper's random
 values. The weight decay counts for both. A feed-forward network of the usual width is no better in
 as many steps, and its steps take longer. Without short examples first, the task *next sentence* is
-learned later. One seed each: by another sentence, the demo's own seeds are 4.5 points apart.
+learned later. One seed each: by another sentence, the demo's own seeds are 4.5 points apart, and
+three seeds of the former recipe with 5,600 steps found 80.0, 88.6 and 73.0%.
 
 Tried once with seed 0: with one random pair in five in place of half of them, 87.6% by another
 sentence at a weight decay of 0.3, 79.7% at 0.1 and 79.1% at 1. The demo keeps the paper's pairs.

@@ -656,8 +656,9 @@ def test_nothing_is_left_behind(student):
                       ("turned in each vector", x[:, ::-1]), ("turned inside", inside),
                       ("but one", changed)):  # fmt: skip
         above = dout.reshape(given.shape)
-        checks.same(student.layer_norm_forward(given, weight, bias), forward(given, weight, bias),
-                    of=f"the result after calls with the same numbers, now {of}")  # fmt: skip
-        parts = checks.parts(student.layer_norm_backward(above, given, weight), *NAMES)
+        checks.same(student.layer_norm_forward(given, weight, bias, eps=1e-12),
+                    forward(given, weight, bias), of="the result after calls with the same "
+                    f"numbers, now {of}")  # fmt: skip
+        parts = checks.parts(student.layer_norm_backward(above, given, weight, eps=1e-12), *NAMES)
         for mine, right, name in zip(parts, backward(above, given, weight), NAMES, strict=True):
             checks.same(mine, right, of=f"{name} after calls with the same numbers, now {of}")

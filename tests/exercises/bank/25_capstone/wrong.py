@@ -128,7 +128,7 @@ WRONG = {
           '        m[name] += (1 - beta1) * g')],
         "changed its input in place"),
     "rate written in": (
-        [(SELECTED, SELECTED.replace("< rate", "< 0.15"))], "it is always 0.15"),
+        [(SELECTED, SELECTED.replace("< rate", "< 0.15"))], "that was given or else the default"),
     "weight_decay written in": (
         [("decay = 0.0 if is_bare else weight_decay", "decay = 0.0 if is_bare else 0.01")],
         "weight_decay is not used: 0.01 is written in"),

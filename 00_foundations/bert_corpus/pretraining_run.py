@@ -116,7 +116,7 @@ def prepare(
         return found
 
     tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
-    pairs = {"train": settings.pairs, "heldout": settings.pairs.measured}
+    pairs = {"train": settings.pairs, "heldout": settings.pairs.held_out}
     datasets = {}
     for part in PARTS:
         if not (has_begun and (folder / part).exists()):

@@ -459,8 +459,8 @@ class PairRecipe:
     random_next: float = 0.5  # how often the second segment comes from another document
 
     @property
-    def measured(self) -> "PairRecipe":
-        """That of held-out pairs: half are random, so "yes" to all is right half of the time."""
+    def held_out(self) -> "PairRecipe":
+        """That of held-out pairs: half are random, so one answer to all is right half the time."""
         return PairRecipe() if self.sentence_task == "nsp" else self
 
 

@@ -71,7 +71,7 @@ class PredictSettings:
 
     bert-predict --score test.csv --checkpoint runs/sentiment
 
-    Every line of a file or of standard input is answered in place; one without text stays empty.
+    Every line of a file or of standard input has its answer; that to a line without text is empty.
     """
 
     text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()

@@ -711,7 +711,7 @@ class OneOfSeveral(Task[ExampleType]):
 
 
 def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
-    """How often each label occurs in train and in dev, of many the commonest; none: nothing."""
+    """How often each label occurs in train and in dev, of many the commonest; [] without labels."""
     if not train:
         return []
     head, shown = "", labels

@@ -1,8 +1,8 @@
 """`python -m bert_experiments.ablations.storyworld`: a narrow BERT of the paper's proportions.
 
 The studies on StoryWorld start from this recipe, or from the model that it leaves in
-`runs/storyworld`. It was that of `make demo` until Muon and narrower feed-forward networks halved
-the demo's time (results/demo_recipe.md). The studies keep it: their results were measured with it,
+`runs/storyworld`. It was that of `make demo` until Muon and narrower feed-forward networks nearly
+halved the demo's time (results/demo.md). The studies keep it: their results were measured with it,
 and level 1 can train it too.
 """
 

@@ -4,8 +4,9 @@
 
 The seed changes the first weights, the pairs and the masks; the stories stay. All runs are measured
 on held-out stories of another seed than the demo's. A run takes two to five minutes on two cores;
-those that are done, in `runs/demo_recipe`, are not done again, and one that was stopped goes on. `--turns` measures how long a step of each recipe takes, one step of every
-recipe in turn, so that whatever else the machine does meets all of them alike.
+those that are done, in `runs/demo_recipe`, are not done again, and one that was stopped goes on.
+`--turns` measures how long a step of each recipe takes, one step of every recipe in turn, so that
+whatever else the machine does meets all of them alike.
 """
 
 import argparse

@@ -217,8 +217,7 @@ def train(
     with journal.bar, prefetch(pairs_of, steps) as made:
         for step, pairs in zip(steps, made, strict=True):
             phase, task, heldout = phase_of(step)
-            dropout_seed = (settings.seed * 1_000_003 + step) * ranks.size + ranks.rank
-            torch.manual_seed(dropout_seed)
+            ranks.seed_dropout(settings.seed, step, task.device)
             rate = learning_rate(
                 step, peak=peak_rate, warmup_steps=settings.warmup, total_steps=settings.steps
             )

@@ -418,7 +418,7 @@ class SeedRun:
         self.model.train()
         with bar:
             for step in range(self.start, total):
-                torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
+                ranks.seed_dropout(data.seed, step, self.device)
                 rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
                 set_rate(self.optimizer, rate)
                 loss, norm = training_step(

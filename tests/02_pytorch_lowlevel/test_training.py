@@ -633,7 +633,7 @@ def test_a_gpu_that_is_not_there_is_told_in_words(monkeypatch):
     assert choose_device("auto").type == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(UserError, match="--device cuda:2: the GPUs here are cuda:0 to cuda:1"):
+    with pytest.raises(UserError, match="--device cuda:2: the last GPU is cuda:1"):
         choose_device("cuda:2")
     assert choose_device("cuda:1") == torch.device("cuda", 1)
     assert choose_device("auto").type == "cuda"

@@ -18,6 +18,7 @@ from bert_run.device import Ranks
 from bert_run.errors import Diverged
 
 MUON_MOMENTUM = 0.95  # μ, as its authors have it
+SMALL = 2**16  # numbers in a matrix
 
 
 class BertAdam(torch.optim.Optimizer):
@@ -87,11 +88,9 @@ class Muon(torch.optim.Optimizer):
             directions = [self.direction(weight) for weight in weights]
             matrices = directions[0] if len(weights) == 1 else torch.stack(directions)
             updates = orthogonalize(matrices, self.precision).to(matrices.dtype)
-            length = group["lr"] * 0.2 * math.sqrt(max(weights[0].shape))
+            rate = group["lr"] * 0.2 * math.sqrt(max(weights[0].shape))
             torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
-            torch._foreach_add_(
-                weights, [updates] if len(weights) == 1 else updates.unbind(), alpha=-length
-            )
+            torch._foreach_add_(weights, updates.view(-1, *weights[0].shape).unbind(), alpha=-rate)
         self.adamw.step()
 
     def direction(self, weight: nn.Parameter) -> Tensor:
@@ -104,11 +103,12 @@ class Muon(torch.optim.Optimizer):
 
 
 def batches_of_one_shape(weights: list[nn.Parameter]) -> list[list[nn.Parameter]]:
-    """On a GPU all matrices of one shape, for many small products one after another would leave it
-    idle; on a CPU each alone."""
+    """Matrices of one shape together: one call in place of many small ones. On a CPU large matrices
+    stay alone, as a call costs little beside them."""
     batches: dict[object, list[nn.Parameter]] = {}
     for number, weight in enumerate(weights):
-        batches.setdefault(weight.shape if weight.is_cuda else number, []).append(weight)
+        together = weight.is_cuda or weight.numel() <= SMALL
+        batches.setdefault(weight.shape if together else number, []).append(weight)
     return list(batches.values())
 
 

@@ -14,6 +14,7 @@ from bert_paper.optimizer import (
     AdamSettings,
     BertAdam,
     Muon,
+    batches_of_one_shape,
     clip_gradients,
     full_arrays,
     make_optimizer,
@@ -232,13 +233,17 @@ def test_muon__in_batches_of_one_shape_takes_the_steps_that_it_takes_one_by_one(
             optimizer.step()
         return weights
 
-    alone = after_steps()
+    together = after_steps()
+    monkeypatch.setattr("bert_paper.optimizer.SMALL", 0)
+    torch.testing.assert_close(after_steps(), together, rtol=0, atol=0)
 
-    def as_on_a_gpu(weights):
-        return [[weights[0], weights[2]], [weights[1]], [weights[3]]]
 
-    monkeypatch.setattr("bert_paper.optimizer.batches_of_one_shape", as_on_a_gpu)
-    torch.testing.assert_close(after_steps(), alone)
+def test_batches_of_one_shape__leave_large_matrices_of_a_cpu_alone():
+    small, other, large = torch.zeros(8, 8), torch.zeros(8, 32), torch.zeros(512, 512)
+    batches = batches_of_one_shape([small, large, other, small, large])
+    assert [list(map(id, batch)) for batch in batches] == [
+        [id(small), id(small)], [id(large)], [id(other)], [id(large)],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -126,9 +126,9 @@ class Function:
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd: what it returned, and
-        the gradient of each argument named in `wrt` (a tensor, or a list or dict of them), None
-        where nothing arrives. `upstream` has the form of what it returned, without what is no
-        tensor of floats."""
+        the gradient of each argument named in `wrt` (a tensor, or a list or dict of them; of a dict
+        also one entry, "weights:bias", the others frozen), None where nothing arrives. `upstream`
+        has the form of what it returned, without what is no tensor of floats."""
         answer = self._ask(args, kwargs, wrt=list(wrt), upstream=upstream)
         gradients = answer.get("gradients")
         if type(gradients) is not dict or gradients.keys() != set(wrt):

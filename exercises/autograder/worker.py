@@ -131,9 +131,8 @@ class Worker:
 
 
 def _holds_text(value: Any) -> bool:
-    if type(value) in (tuple, frozenset):
-        return any(map(_holds_text, value))
-    return type(value) in (str, bytes)
+    within = value if type(value) in (tuple, frozenset) else ()
+    return type(value) in (str, bytes) or any(map(_holds_text, within))
 
 
 def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict:
@@ -422,7 +421,8 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
     """Run forward, then autograd backward from `upstream` to the arguments named in `wrt`."""
     args, kwargs, names = request["args"], request["kwargs"], request["wrt"]
     given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
-    wanted = [given[name] for name in names]
+    parts = [(given[whole], key) for whole, _, key in (name.partition(":") for name in names)]
+    wanted = [whole[key] if key else whole for whole, key in parts]
     inputs = _float_tensors(wanted)
     for leaf in inputs:
         leaf.requires_grad_().grad = leaf.detach() * 0
@@ -430,8 +430,8 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
     value = function(*args, **kwargs)
     if [*map(id, _float_tensors(wanted))] != [*map(id, inputs)]:
         raise ValueError("another tensor stands in a list or dict that the call was given")
-    is_kept = all(leaf.requires_grad and leaf.grad is not None for leaf in inputs)
-    if not is_kept or before != [(id(leaf.grad), leaf.grad._version) for leaf in inputs]:
+    after = [x.requires_grad and (id(x.grad), getattr(x.grad, "_version", 0)) for x in inputs]
+    if before != after:
         raise ValueError("the call changed .grad, or requires_grad, of a given parameter")
     rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)

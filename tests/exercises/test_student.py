@@ -495,6 +495,8 @@ def test_gradients_come_back_in_the_form_of_the_arguments(student):
     out, grads = student.linear.grad(x, {"w": w, "b": b}, wrt=("x", "weights"), upstream=u)
     checks.same(out, (x @ w + b, 3))
     checks.same(grads, {"x": u @ w.T, "weights": {"w": x.T @ u, "b": u.sum(0)}})
+    _, alone = student.linear.grad(x, {"w": w, "b": b}, wrt=("weights:b",), upstream=u)
+    checks.same(alone, {"weights:b": u.sum(0)})
 
 
 def test_gradients_go_back_without_the_library_that_autograd_would_load():

@@ -214,7 +214,8 @@ def prepare_step(settings: PretrainSettings, phase: Phase, precision: torch.dtyp
     config = settings.bert_config(settings.vocab_size)
     model = BertForPreTraining(config).train()
     use_cpu_kernels(model)
-    optimizer = make_optimizer(model, settings.adam(config), name=settings.optimizer)
+    adam = settings.adam(config)
+    optimizer = make_optimizer(model, adam, name=settings.optimizer, precision=precision)
     rows, masks = phase.batch_size, settings.masking.max_predictions(phase.seq_length)
     batch = {
         "input_ids": torch.randint(5, config.vocab_size, (rows, phase.seq_length)),

@@ -163,6 +163,7 @@ def test_words_end_at_white_space_and_every_mark_is_a_token(student):
         "  two\tspaces\n and a hard\u00a0one ",
         "thin\u2009and\u3000wide\u2003spaces\r\n",
         "well... (it's a mother-in-law!)",
+        "a\rb\tC\nd\r\te\r\n\rf",
         "“quoted” — ¿and this?",
         "$5 + 3 < 10^2 | ~`x_1`",
         "5€ at 20° → a×b ©1999 x² हिन्दी",
@@ -244,6 +245,32 @@ def test_every_character_of_many_scripts_is_taken_for_what_it_is(student):
                                "characters are made compatible (NFKC, NFKD): ！ is not !": (
                                    lambda out, right=right: compatible(out) == compatible(right))}
                         )  # fmt: skip
+
+
+# Control characters (not those of ASCII) and others of category C, U+FFFD, Chinese characters and
+# marks.
+LEFT_OPEN = (
+    *("co\u00adoperate", "👩\u200d💻 is", "\u200ea\u202eb", "itâ\x80\x99s", "\x9dA\x9dB.\x90"),
+    *("a\ue000b", "é\U000f0001e", "a\ufffdb", "\ufffd", "東京タワーは", "\u3400𠀀"),
+    *("中文字", "Ab中国7", "a。b", "中，x〇"),
+)
+
+
+def test_what_is_left_open_has_no_third_way(student):
+    """Such a character is dropped or stays in its word; a Chinese one stays in it or is a word of
+    its own."""
+    for text in LEFT_OPEN:
+        without = "".join(c for c in text if unicodedata.category(c)[0] != "C" and c != "\ufffd")
+        parted = "".join(f" {c} " if "UNIFIED" in unicodedata.name(c, "") else c for c in text)
+        for lowercase in (True, False):
+            forms = [cut_at(accents_off(form).lower() if lowercase else form,
+                            reference.is_punctuation)
+                     for form in (text, without, parted)]  # fmt: skip
+            out = student.basic_tokens(text, lowercase=lowercase)
+            checks.that(out in forms, f"the tokens of {text!r}, lowercase={lowercase}: expected "
+                        f"{forms[0]}, got {out}",
+                        likely="a control character is neither white space nor a mark, and no "
+                        "Chinese character is dropped")  # fmt: skip
 
 
 def compatible(words):
@@ -667,6 +694,9 @@ def test_texts_words_and_vocabularies_of_any_size(student):
     checks.same(student.encode(book, known | {"[UNK]": 50}), order.tolist(),
                 of=f"the ids of a text of {len(book):,} characters",
                 mistakes={cut_in_two: lambda out: 50 in out})  # fmt: skip
+    few = {"[UNK]": 0, "crane": 1, "the": 2}
+    checks.same(student.encode("the crane " * 900, few), 900 * [2, 1],
+                of="the ids of 'the crane', 900 times")  # fmt: skip
 
 
 def any_word(word, vocabulary, *, longest_word):
@@ -675,8 +705,8 @@ def any_word(word, vocabulary, *, longest_word):
 
 ATOMS = [  # kinds of words, of pieces of words and of what stands between them
     *("a", "B", "the", "The", "CAFE", "é", "É", "e\u0301", "\u0301", "ß", "ﬁ", "ǅ", "한", "か"),
-    *("𐐀", "7", "75", "3½", "x²", "😀", "€", ".", "!", "$", "_", "—", "...", "--", "''", " ", "\n"),
-    *("&amp;", "\\n", "##ed", "[UNK]", "7\u0301", ".\u0301", "b" * 101, "É" * 101),
+    *("𐐀", "7", "75", "007", "٣", "3½", "x²", "😀", "€", ".", "!", "$", "_", "—", "...", "--"),
+    *("''", " ", "\n", "&amp;", "\\n", "##ed", "[UNK]", "7\u0301", ".\u0301", "b" * 101, "É" * 101),
 ]  # fmt: skip
 
 

@@ -258,6 +258,11 @@ def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
         check_even({size: sum(pair.a == size for pair in kept) for size in (1, 2, 3)}, of)
     check_repeats([pair.a for pair in whole], 1 / 3, "A has as many sentences as the A before it")
     sweep.is_unrelated([pair.a == 1 for pair in whole], of="the pairs whose A is one sentence")
+    is_whole = [True] * len(whole)
+    check_threes([
+        sweep.about_mean([is_so(pair) for pair in whole], is_whole)
+        for is_so in (lambda pair: pair.a == 1, lambda pair: pair.a == 3, lambda pair: pair.label)
+    ], "the sizes of A and the labels")  # fmt: skip
     for random_next, label in ((0.0, 0), (1.0, 1)):
         documents = corpus([40, 30])
         pairs = student.sentence_pairs(documents, 0, Rng(7), target=9, random_next=random_next)
@@ -420,6 +425,23 @@ def check_own_draws(pairs, names):
     for one, other in combinations_with_replacement([draws[name] for name in names], 2):
         of = " and ".join(dict.fromkeys((one[0], other[0])))
         sweep.have_own_draws(one[1], other[1], of=f"{of}, in the pairs of a document")
+    check_threes([draws[name][1] for name in names], "the draws")
+
+
+def check_threes(series, of, *, lags=3):
+    """Of three draws, of one pair or of pairs that follow one another, two say nothing of the
+    third: the products of what they gave, less its mean, add up to about 0."""
+    length = len(series[0]) - lags + 1
+    table = np.array([each[lag : lag + length] for lag in range(lags) for each in series])
+    for number, one in enumerate(table[: len(series)], 1):
+        others = table[number:]
+        products = others * one
+        sums = np.triu(np.einsum("in,jn->ij", products, others), 1)
+        squares = np.einsum("in,jn->ij", products**2, others**2)
+        far = float((np.abs(sums) / np.sqrt(squares).clip(1e-9)).max())
+        checks.that(far < 9, f"{of} of pairs that follow one another: two tell what a third is "
+                    f"({far:.0f} standard deviations)",
+                    likely="a draw is made of two others: draw each anew")  # fmt: skip
 
 
 def check_share_of_random(pairs, random_next):
@@ -462,9 +484,9 @@ def test_equal_documents_and_equal_sentences_are_kept_apart(student):
         checks.that(type(made) is list and len(made) == 3,
                     "two equal documents of 3 sentences, target 2, random_next 1: expected a list "
                     f"of 3 pairs, got {describe_value(made)}")  # fmt: skip
-    same, start = [[[7]] * 30, [[8]] * 9], 0
+    same, start, whole = [[[7]] * 420, [[8]] * 9], 0, []
     for a, b, label in student.sentence_pairs(same, 0, Rng(7), target=4):
-        chunk = min(4, 30 - start)
+        chunk = min(4, 420 - start)
         fits = a == [7] * len(a) and 1 <= len(a) <= max(chunk - 1, 1) and (
             (chunk > 1 and b == [7] * (chunk - len(a))) if label == 0 else
             b == [8] * len(b) and 1 <= len(b) <= max(4 - len(a), 1))  # fmt: skip
@@ -473,7 +495,13 @@ def test_equal_documents_and_equal_sentences_are_kept_apart(student):
                     likely="a sentence is looked for by its content (index, remove, in): go by its "
                            "place")  # fmt: skip
         start += len(a) if label else chunk
-    checks.that(start == 30, f"of 30 equal sentences, {start} are used")
+        whole += [(len(a), label)] * (chunk == 4)
+    checks.that(start == 420, f"of 420 equal sentences, {start} are used")
+    for size, label in product((1, 2, 3), (0, 1)):
+        checks.share(whole.count((size, label)), len(whole), 1 / 6, of=f"how often A has {size} of "
+                     f"4 equal sentences and the label is {label}",
+                     mistakes={"equal chunks share their draws: draw for each": 1.0 if
+                               len(set(whole)) == 1 else 0.0})  # fmt: skip
     # In the other document a sentence comes twice, and each time another follows it.
     first = 1000 + checks.anew(9_000)
     others = [[[first], [first + more], [first]] for more in (1, 2)]
@@ -635,6 +663,7 @@ def check_few_cuts(student):
     for first, second, lost, calls in (
         (5, 2, (1, 0), 50), (3, 3, (0, 1), 50), (4, 4, (1, 1), 90), (2, 1, (1, 0), 50),
         (1, 2, (0, 1), 50), (9, 3, (5, 0), 250), (20, 3, (2, 0), 70), (1, 5, (0, 2), 70),
+        (4, 4, (2, 2), 130),
     ):  # fmt: skip
         a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
         room = first + second - sum(lost)

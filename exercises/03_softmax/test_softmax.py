@@ -402,7 +402,8 @@ def test_arrays_of_any_shape_and_size(student):
     # Rows far from one another, so that what is done with one in blocks shows in the others.
     whole += checks.rng(19).normal(size=(6, 12, 127, 1)).astype(np.float32) * 500
     of = "the scores of a batch of BERT base"
-    sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in whole])
+    both = *whole, 1.1 * whole[1, :1].astype(np.float64)
+    sweep.agrees(student.softmax_forward, softmax, [sweep.Case(of, (x, -1)) for x in both])
     gradient = sweep.Case(f"{of}, and gradients", (whole[0], softmax(whole[1], -1), -1))
     sweep.agrees(student.softmax_backward, softmax_back, [gradient])
     apart = checks.rng(14).normal(size=(700, 96))
@@ -437,6 +438,7 @@ def test_arrays_of_any_shape_and_size(student):
                        ((3, 0), 0), ((2, 3, 0), 1), ((0, 2, 3), -2),
                        ((2, 0, 3, 2), -1)]  # fmt: skip
     long = checks.rng(13).normal(size=(3, 700))
+    long += [[-9], [0], [9]]
     long[0, :300] = long[1, 300:] = long[2, :-1] = -np.inf
     far, gradients = [sweep.Case("rows of 700, long parts of them -inf", (long, -1))], []
     for dtype in (np.float64, np.float32):
@@ -499,12 +501,53 @@ def kinds(rng):
         "nearly one number everywhere": 100 + 1e-4 * x,
         "nearly one number in each row": 1e3 * x[:, :1] + 1e-3 * x,
         "one 1 in each row": np.eye(4)[[2, 0, 0, 3]],
+        "one -1 in each row": -np.eye(4)[[1, 3, 0, 3]],
+        "-1, 0 and 1": np.array([[1, -1, 0, 1], [0, 1, 1, -1], [-1, 0, -1, 1], [1, 0, 0, -1.0]]),
+        "rows that are probabilities": softmax(x, -1),
+        "rows of logarithms of probabilities, rounded": np.log(softmax(x, -1)).round(5),
         "tiny numbers": 1e-7 * x,
+        **mirrored(x),
         **{
             f"rows and columns that {what}": np.array([np.roll(ring, i) for i in range(4)])
             for what, ring in rings.items()
         },
     }
+
+
+def mirrored(x):
+    return {
+        "a symmetric matrix": x + x.T,
+        "a matrix that is the negative of its mirror image": x - x.T,
+        "rows that are the same backwards": x + x[:, ::-1],
+        "rows that are their own negatives backwards": x - x[:, ::-1],
+    }
+
+
+# Parts of an axis of which the ends and the middle are alike, or both ends, or those of both
+# halves, or neighbors; or of which some are 0, part 4.
+ENDS = ([0, 1, 0, 2, 0], [0, 1, 2, 3, 1, 0], [0, 1, 2, 0, 3, 2], [0, 0, 1, 1, 2], [4, 1, 4, 2, 4],
+        [0, 1, 4, 2, 4], [4, 1, 4, 2, 0])  # fmt: skip
+
+
+def take(x, order, axis):
+    """The parts of four along an axis in this order, of which the fifth is 0."""
+    return np.concatenate([x, 0 * x.take([0], axis)], axis).take(order, axis)
+
+
+def where_ends_are_alike(rng):
+    """What they are, scores, gradients, and the axes to take the softmax along."""
+    for (count, axis), order in product(((3, 0), (3, 1), (3, 2), (4, 0), (4, 2)), ENDS):
+        x, dout = (take(a, order, axis) for a in rng.normal(size=(2, *[4] * count)))
+        of = f"parts {order} along axis {axis} of {count}"
+        yield of, x, dout, (2, 0, 1) if count == 3 else (-1,)
+
+
+def whole_numbers(rng):
+    """Those of few bits, whose differences need more."""
+    for size, is_signed in product((127, 255, 2**15 - 1, 2**16 - 1, 2**31 - 1), (True, False)):
+        x = np.round(size * rng.uniform(-1, 1, (3, 4)))
+        x[:2, :2] = [[size, -size], [-size, size]]
+        yield f"whole numbers up to {size:,}", x if is_signed else np.maximum(x, 0)
 
 
 def masked(rng, dtype):
@@ -539,6 +582,32 @@ def test_sizes_and_kinds_of_numbers(student):
             backward.append(sweep.Case(f"probabilities of {other}, gradients, axis {axis}: {kind}",
                                        (x, softmax(scores[other], axis), axis), magnitude=size)
                             )  # fmt: skip
+    more = checks.rng(25)
+    for kind, x in mirrored(more.normal(size=(5, 5))).items():
+        dout, scores = more.normal(size=(2, 5, 5))
+        for axis in (0, 1):
+            forward.append(sweep.Case(f"axis {axis}: {kind}, 5 by 5", (x, axis)))
+            for of, given in (
+                ("", (dout, softmax(x, axis))),
+                (" in dout", (x, softmax(scores, axis))),
+            ):
+                backward.append(sweep.Case(f"gradients, axis {axis}: {kind}, 5 by 5{of}",
+                                           (*given, axis), magnitude=0.1))  # fmt: skip
+    for of, x, dout, axes in where_ends_are_alike(more):
+        for axis in axes:
+            forward.append(sweep.Case(f"{of}, softmax along {axis}", (x, axis)))
+            other = softmax(more.normal(size=x.shape), axis)
+            given = (dout, other), (more.normal(size=x.shape), softmax(x, axis))
+            backward += [sweep.Case(f"gradients: {of}, softmax along {axis}", (*both, axis))
+                         for both in given]  # fmt: skip
+    forward += [sweep.Case(of, (x, axis)) for of, x in whole_numbers(more) for axis in (0, 1)]
+    # Blocks of usual sizes fill these without a rest.
+    for shape, axis in [((n, 2), axis) for n in (8_192, 8_000) for axis in (0, 1)] + [
+        ((2, 16, 64, 64), -1)]:  # fmt: skip
+        x, dout = more.normal(size=(2, *shape))
+        forward.append(sweep.Case(f"shape {shape}, axis {axis}", (x, axis)))
+        given = dout, softmax(x, axis), axis
+        backward.append(sweep.Case(f"gradients of shape {shape}, axis {axis}", given))
     for dtype in (np.float64, np.float32):
         for of, x, axis in masked(rng, dtype):
             forward.append(sweep.Case(of, (x, axis)))

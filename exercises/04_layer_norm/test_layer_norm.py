@@ -1,5 +1,7 @@
 """Layer norm: any leading axes, any scale of inputs, eps where it belongs, and the backward."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -496,12 +498,18 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(
         student.layer_norm_forward,
         exact_forward,
-        [sweep.Case(of, (given, weight, bias)) for given in (x, dout[0])],
+        [
+            sweep.Case(of, tuple(1.1 * a.astype(dtype) for a in (given, weight, bias)))
+            for given, dtype in ((x, np.float64), (dout[0], np.float32))
+        ],
     )
     sweep.agrees(
         student.layer_norm_backward,
         exact_backward,
-        [sweep.Case(of, (*given, weight)) for given in ((dout, x), (x[0], dout[0]))],
+        [
+            sweep.Case(of, tuple(1.1 * a.astype(dtype) for a in (*given, weight)))
+            for given, dtype in (((dout, x), np.float64), ((x[0], dout[0]), np.float32))
+        ],
         names=NAMES,
     )
 
@@ -558,7 +566,37 @@ def kinds(rng):
         "rows of mean 0 and variance 1": forward(x, np.ones(4), np.zeros(4), 0.0),
         "1 and -1, equally often in each row": np.array(
             [[1.0, -1, 1, -1], [1, 1, -1, -1], [-1, 1, 1, -1], [-1, -1, 1, 1]]),
-    }  # fmt: skip
+    } | mirrored(x)  # fmt: skip
+
+
+def mirrored(x):
+    return {
+        "a symmetric matrix": x + x.T,
+        "a matrix that is the negative of its mirror image": x - x.T,
+        "rows that are the same backwards": x + x[:, ::-1],
+        "rows that are their own negatives backwards": x - x[:, ::-1],
+    }
+
+
+# Parts of an axis of which the ends and the middle are alike, or both ends, or those of both
+# halves, or neighbors; or of which some are 0, part 4.
+ENDS = ([0, 1, 0, 2, 0], [0, 1, 2, 3, 1, 0], [0, 1, 2, 0, 3, 2], [0, 0, 1, 1, 2], [4, 1, 4, 2, 4],
+        [0, 1, 4, 2, 4], [4, 1, 4, 2, 0])  # fmt: skip
+
+
+def take(x, order, axis):
+    """The parts of four along an axis in this order, of which the fifth is 0."""
+    return np.concatenate([x, 0 * x.take([0], axis)], axis).take(order, axis)
+
+
+def whole_numbers(shape, *, seed):
+    """Those of few bits, whose sums and squares need more."""
+    rng = checks.rng(seed)
+    for size in (127, 255, 2**15 - 1, 2**16 - 1, 2**31 - 1):
+        x = np.round(size * rng.uniform(-1, 1, shape))
+        x[0] = size - np.abs(x[0]) // 4
+        yield f": whole numbers up to {size:,}", x
+        yield f": whole numbers from 0 to {size:,}", np.abs(x)
 
 
 # Seven numbers whose sum, ends, middle, limits, squares or product are those of zeros or of ones.
@@ -610,9 +648,37 @@ def test_sizes_and_kinds_of_numbers(student):
         x, weight, bias, dout = inputs(some.shape, seed=600 + number)
         for name, given in (("x", (some, weight, bias, dout)), ("dout", (x, weight, bias, some)),
                             ("weight and bias", (x, some[0], some[3], dout)),
+                            ("bias", (x, weight, some[0], dout)),
                             ("dout, weight 1", (x, np.ones(7), bias, some)),
                             ("x, weight 1", (some, np.ones(7), 0 * bias, dout))):  # fmt: skip
             add(f": {kind} in {name}", *given, 0.1)
+    numbers = [*mirrored(checks.rng(26).normal(size=(5, 5))).items()]
+    for number, (kind, some) in enumerate(numbers):
+        x, weight, bias, dout = inputs((5, 5), seed=630 + number)
+        add(f": {kind} in x", some, weight, bias, dout, 0.1)
+        add(f": {kind} in dout", x, weight, bias, some, 0.1)
+    places = (3, 0), (3, 1), (3, 2), (4, 0), (4, 2)
+    for number, ((axes, axis), order) in enumerate(itertools.product(places, ENDS)):
+        x, weight, bias, dout = inputs((4,) * axes, seed=700 + number)
+        same = take(x, order, axis), take(dout, order, axis)
+        if axis == axes - 1:
+            weight, bias = take(weight, order, 0), take(bias, order, 0)
+        x, dout = inputs(same[0].shape, seed=750 + number)[::3]
+        for given in ((same[0], weight, bias, dout), (x, weight, bias, same[1])):
+            add(f": parts {order} along axis {axis}", *given, 0.1)
+    for number, (of, some) in enumerate(whole_numbers((2, 800), seed=27)):
+        x, weight, bias, dout = inputs(some.shape, seed=660 + number)
+        add(f"{of} in x", some, weight, bias, dout, 0.1)
+        x, weight, bias, dout = inputs((800, 2), scale=3, seed=660 + number)
+        add(f"{of} in dout and weight", x, some[1, :2], bias, some.T, 0.1)
+    for dtype, mean in itertools.product((np.float64, np.float32), (0.0, 3.0)):
+        x, weight, bias, dout = inputs((4, 4), seed=670, dtype=dtype)
+        x = kinds(checks.rng(28))["1 and -1, equally often in each row"].astype(dtype) + dtype(mean)
+        for eps in (0.0, 1e-12):
+            add(": a variance of exactly 1", x, weight, bias, dout, eps)
+    # Blocks of usual sizes fill these without a rest.
+    for number, shape in enumerate(((8_192, 3), (8_000, 3), (2, 2_048), (3, 2_000), (64, 64, 3))):
+        add("", *inputs(shape, seed=680 + number), 0.1)
     x, weight, bias, dout = inputs((2, 5), seed=621)
     add(": both vectors are the same", x[[0, 0]], weight, bias, dout, 0.1)
     whole = np.round(8 * rng.normal(size=(3, 7)))
@@ -631,6 +697,8 @@ def test_nothing_is_left_behind(student):
     # Equal arguments may be one object.
     checks.leaves_no_trace(student.layer_norm_forward, x, weight, weight, eps=0.1)
     checks.leaves_no_trace(student.layer_norm_backward, x, x, weight, eps=0.1)
+    checks.leaves_no_trace(student.layer_norm_forward, weight, weight, bias, eps=0.1)
+    checks.leaves_no_trace(student.layer_norm_backward, bias, weight, weight, eps=0.1)
     # Results that do not depend on x, as where it is 0 or 1 everywhere, are new each time too.
     for shape in ((3, 1), (1, 4), (4,)):
         _, weight, bias, dout = inputs(shape)

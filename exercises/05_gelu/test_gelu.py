@@ -270,9 +270,10 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
         tails = np.concatenate([np.linspace(-8, -5, 61), np.linspace(5, 8, 61)])
         cut = {"the tails are cut off: -6 is not far enough from 0 for that": (
             lambda out: bool((out[:61] == 0).any()))}  # fmt: skip
-        checks.same(call(student.gelu_forward, tails, form=form), forward(tails, form),
-                    tolerance=1e-12, of="the result of numbers from 5 to 8 of either sign",
-                    mistakes=cut)  # fmt: skip
+        for given, of in ((tails, "either sign"), (tails[:61], "minus"), (tails[61:], "plus")):
+            checks.same(call(student.gelu_forward, given, form=form), forward(given, form),
+                        tolerance=1e-12, of=f"the result of numbers from 5 to 8 of {of}",
+                        mistakes=cut if of != "plus" else {})  # fmt: skip
         ones = np.ones_like(tails)
         checks.same(call(student.gelu_backward, ones, tails, form=form),
                     backward(ones, tails, form), tolerance=1e-12,
@@ -328,11 +329,15 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(
         student.gelu_forward,
         lambda x: forward(x, "none"),
-        [sweep.Case(of, (x,)) for x in whole],
+        [
+            sweep.Case(of, (x.astype(t),))
+            for x, t in zip(whole, (np.float64, np.float32), strict=True)
+        ],
     )
     sweep.agrees(student.gelu_forward, forward, [sweep.Case(of, (whole[0], "tanh"))])
-    for form in FORMS:
-        sweep.agrees(student.gelu_backward, backward, [sweep.Case(of, (*whole, form))])
+    for form, dtype in zip(FORMS, (np.float32, np.float64), strict=True):
+        given = whole.astype(dtype)
+        sweep.agrees(student.gelu_backward, backward, [sweep.Case(of, (*given, form))])
     # Of a tiny number half is left.
     for dtype in (np.float64, np.float32):
         for size in 10.0 ** np.arange(-35, -5, 3):
@@ -383,6 +388,47 @@ def coincidences():
     return [(kind, np.array(row, float)[places]) for kind, row in COINCIDENCES.items()]
 
 
+# Parts of an axis of which the ends and the middle are alike, or both ends, or those of both
+# halves, or neighbors; or of which some are 0, part 4.
+ENDS = ([0, 1, 0, 2, 0], [0, 1, 2, 3, 1, 0], [0, 1, 2, 0, 3, 2], [0, 0, 1, 1, 2], [4, 1, 4, 2, 4],
+        [0, 1, 4, 2, 4], [4, 1, 4, 2, 0])  # fmt: skip
+
+
+def take(x, order, axis):
+    """The parts of four along an axis in this order, of which the fifth is 0."""
+    return np.concatenate([x, 0 * x.take([0], axis)], axis).take(order, axis)
+
+
+def more_kinds(rng):
+    """Their names, x and dout: mirrored, alike at the ends of an axis, whole, of many numbers."""
+    for shape in ((8,), (9,), (4, 4), (5, 5)):
+        x, dout, third = rng.normal(size=(3, *shape))
+        for sign in (1, -1):
+            made = x + sign * np.flip(x)
+            yield f"shape {shape}, the same backwards times {sign}", made, dout
+            yield f"shape {shape}, the same backwards times {sign} in dout", third, made
+            if len(shape) > 1:
+                yield f"shape {shape}, the same in columns and rows", x + sign * x.T, dout
+                yield f"shape {shape}, the same in columns and rows in dout", third, x + sign * x.T
+    whole = np.round(9 * x)
+    yield "one number everywhere in x, gradients that add up to 0", 0 * x - 0.7, whole - whole.T
+    for order, axis in product(ENDS, range(3)):
+        same = take(rng.normal(size=(4, 4, 4)), order, axis)
+        other = rng.normal(size=same.shape)
+        yield f"parts {order} along axis {axis} in x", same, other
+        yield f"parts {order} along axis {axis} in dout", other, same
+    for size, least in product((127, 255, 1e4), (-1, 0)):
+        x = np.round(size * rng.uniform(least, 1, (3, 6)))
+        x[0, :3] = size, least * size, np.sign(least)
+        yield f"whole numbers up to {size:g}", x, np.round(9 * rng.normal(size=x.shape))
+    middle = 4 * rng.normal(size=9)
+    middle[3:6] = 13, -12, 11
+    edges = np.array([-14]), middle, np.array([15])
+    yield "the smallest number first, the largest last", np.concatenate(edges), rng.normal(size=11)
+    for shape in ((2, 8, 64, 64), (5, 4_000)):  # blocks of usual sizes fill them without a rest
+        yield f"shape {shape}", *rng.normal(size=(2, *shape))
+
+
 def test_sizes_and_kinds_of_numbers(student):
     rng, numbers = checks.rng(21), [*kinds(checks.rng(22)).items()]
     given = []
@@ -400,6 +446,7 @@ def test_sizes_and_kinds_of_numbers(student):
             dtype = np.float32 if turn == 1 and n < 200 else np.float64
             x, dout = 1.5 * rng.normal(size=(2, *shape)).astype(dtype)
             given.append((f"{x.dtype} of shape {shape}", x, dout))
+    given += more_kinds(checks.rng(24))
     forms = [(form, *case) for case in given for form in FORMS]
     sweep.agrees(student.gelu_forward, lambda x, approximation: forward(x, approximation),
                  (sweep.Case(f"{of}, {form!r}", (x,), {"approximation": form}, rounding_of(x))

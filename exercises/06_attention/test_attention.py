@@ -11,7 +11,7 @@ from bert_numpy import attention
 
 # batch, heads, queries, keys, head_dim
 SIZES = [(3, 3, 4, 4, 5), (1, 1, 3, 5, 2), (2, 2, 5, 3, 4), (3, 1, 1, 6, 7), (3, 2, 3, 3, 3),
-         (2, 2, 3, 1, 2)]  # fmt: skip
+         (2, 2, 3, 1, 2), (1, 1, 4, 4, 3)]  # fmt: skip
 
 
 def inputs(sizes, *, dtype=np.float64, scale=1.0, seed=3):
@@ -189,6 +189,12 @@ def check_arguments_that_are_one_object(student):
     vectors are long, and match the short ones better than these match themselves."""
     rng = checks.rng(141)
     _, _, value, _, mask = inputs((3, 2, 4, 4, 4))
+    one_hot = np.broadcast_to(np.eye(4)[[2, 0, 3, 1]], (1, 2, 4, 4)).copy()
+    given = one_hot, one_hot, value[:1]
+    for given_mask in (None, mask[:1]):
+        check(as_one_object(student.attention_forward, *given, given_mask),
+              attend(*given, given_mask), {}, of=", where one-hot queries are the keys too"
+              )  # fmt: skip
     whole = rng.integers(-9, 10, (2, 3, 2, 4, 4)) * np.array([1.0, 4, 30, 7])[:, None]
     for number, (size, dtype) in enumerate(
         ((2.0**-5, np.float64), (8, np.float64), (2**14, np.float32))
@@ -198,6 +204,8 @@ def check_arguments_that_are_one_object(student):
             (same, same, same), (same, same, value.astype(dtype)), (other, same, same),
             (same, other, same))):  # fmt: skip
             given = *given, mask if (number + which) % 2 else None
+            if number == 1:  # a single sentence
+                given = *(a[:1] for a in given[:3]), mask[:1]
             out = as_one_object(student.attention_forward, *given)
             check(out, attend(*given), {
                 "the largest score of a row is not always the one of a vector with itself": (
@@ -311,10 +319,12 @@ def check_finite(found, *right, names=("context", "probs")):
 
 @pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
-    for scale, dtype, empty in ((1.0, np.float64, 0), (1.0, np.float32, 1), (1e5, np.float64, 2),
-                                (1e12, np.float64, 1)):  # fmt: skip
+    for scale, dtype, empty, whole in ((1.0, np.float64, 0, []), (1.0, np.float32, 1, []),
+                                       (1e5, np.float64, 2, []), (1e12, np.float64, 1, []),
+                                       (1.0, np.float64, 1, 0),
+                                       (1.0, np.float32, 0, 2)):  # fmt: skip
         query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3), scale=scale, dtype=dtype)
-        mask[empty] = 0
+        mask[whole], mask[empty] = 1, 0
         if scale > 1:  # all scores are negative
             query, key = -np.abs(query), np.abs(key)
         out = checks.parts(student.attention_forward(query, key, value, mask), "context", "probs")
@@ -535,22 +545,37 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
             out, "dquery", "dkey", "dvalue"), right, strict=True):  # fmt: skip
         checks.same(mine, gradient, of=f"{name} for a dcontext of 1 and -1 in turn")
     # All scores lie below every round number that a mask might add or write.
-    given = 1e100 * np.abs(query), -1e100 * np.abs(key), value, mask
-    shown = checks.parts(student.attention_forward(*given), "context", "probs")[1]
-    checks.that(bool((shown[np.broadcast_to(mask[:, None, None] == 0, shown.shape)] == 0).all()),
-                "padding gets a share where all scores are near -1e200",
-                likely="the number at padding is not the lowest: use np.finfo(dtype).min"
-                )  # fmt: skip
+    for integer in INTEGERS:
+        given = 1e100 * np.abs(query), -1e100 * np.abs(key), value, mask.astype(integer)
+        shown = checks.parts(student.attention_forward(*given), "context", "probs")[1]
+        checks.that(
+            bool((shown[np.broadcast_to(mask[:, None, None] == 0, shown.shape)] == 0).all()),
+            f"padding gets a share where all scores are near -1e200, for a mask of {integer}",
+            likely="the number at padding is not the lowest: use np.finfo(dtype).min")  # fmt: skip
+        given = 1e7 * np.abs(query), -1e7 * np.abs(key), value
+        given = *(a.astype(np.float32) for a in given), mask.astype(integer)
+        check(student.attention_forward(*given), attend(*given), {},
+              of=f", for float32 scores near -1e14 and a mask of {integer}")  # fmt: skip
+        given[3][1] = 0
+        found = checks.parts(student.attention_forward(*given), "context", "probs")
+        check_finite([part[1] for part in found], *(part[1] for part in attend(*given)))
     query, key, value, *_ = inputs((1, 1, 3, 300, 4))
     shown = checks.parts(student.attention_forward(query, key, value), "context", "probs")
     check(shown, reference(query, key, value), score_mistakes(query, key, value, None),
           of=", for 300 keys")  # fmt: skip
+    for row in itertools.product((0, 1), repeat=5):  # every mask of one sentence of five keys
+        query, key, value, *_ = inputs((1, 2, 3, 5, 2), seed=144)
+        given = query, key, value, np.array([row])
+        if any(row):
+            check(student.attention_forward(*given), attend(*given), {}, of=f", for the mask {row}")
     check_long_axes(student)
 
 
 def check_long_axes(student):
     """Axes longer than blocks of 4,096, and two of 512: all scores count, and so does the mask."""
-    lengths = [*sweep.long_axes((2, 1, 2, 3, 2)), (1, 1, 514, 515, 2)]
+    lengths = [*sweep.long_axes((2, 1, 2, 3, 2)), (1, 1, 514, 515, 2), (1, 1, 512, 512, 2)]
+    for length in (2_048, 2_000):  # such blocks fill these without a rest
+        lengths += sweep.long_axes((1, 2, 1, 2, 2), length=length)
     for number, sizes in enumerate(lengths):
         query, key, value, dcontext, mask = inputs(sizes, seed=120 + number)
         few = (np.arange(mask.shape[1]) == mask.shape[1] - 2) + 0 * mask
@@ -559,7 +584,9 @@ def check_long_axes(student):
                  (alike, None, "where all scores are 0"),
                  (alike, mask, "where all scores are 0, with a few places of padding"),
                  (alike, few, "with a single token in each row")]  # fmt: skip
-        for asked, given_mask, what in cases if number == 3 else cases[1:2]:
+        for asked, given_mask, what in (
+            cases if number == 3 else cases[number < 6 or number % 2 :][:1]
+        ):
             given = asked, key, value, given_mask
             check(student.attention_forward(*given), attend(*given), {
                 "the mask is not used where nearly all, or nearly none, are tokens": (
@@ -666,7 +693,11 @@ def test_arrays_of_any_shape_and_size(student):
     sweep.agrees(
         student.attention_forward,
         attended,
-        [sweep.Case(of, (*given, m)) for given, m in zip(whole, (None, padded), strict=True)],
+        [
+            sweep.Case(of, (*whole[0], None)),
+            sweep.Case(of, (*whole[1], padded)),
+            sweep.Case(of, (*(1.1 * whole[0, :, :3].astype(np.float64)), None)),
+        ],
         names=("context", "probs"),
     )
     given = whole[1, 0], *whole[0]
@@ -682,9 +713,19 @@ def test_arrays_of_any_shape_and_size(student):
     for highest in (40, 90):
         key = np.append(np.linspace(-40, 38, 40), highest).reshape(value.shape)
         context, probs = attend(query, key, value)
-        found = checks.parts(student.attention_forward(query, key, value), "context", "probs")
         of = f"scores from -40 to {highest}"
-        sweep.same_each(found[1], probs, of=f"the probabilities of {of}")
+        for mask in (None, np.arange(43)[None] % 42 > 0):  # padding at both ends
+            given = query, *((a if mask is None else np.pad(a, PAD_KEYS)) for a in (key, value))
+            found = checks.parts(
+                student.attention_forward(
+                    *given, *([] if mask is None else [mask.astype(np.int64)])
+                ),
+                "context",
+                "probs",
+            )
+            shown = found[1] if mask is None else found[1][..., 1:-1]
+            sweep.same_each(shown, probs, of=f"the probabilities of {of}"
+                            + ("" if mask is None else ", with padding at both ends"))  # fmt: skip
         found = student.attention_backward(2 * context, query, key, value, probs)
         right = backward(2 * context, query, key, value, probs)
         few = np.s_[:, :, : 41 if highest == 40 else 40]  # of a share of 1, dkey is a rounding
@@ -711,23 +752,40 @@ def test_arrays_of_any_shape_and_size(student):
     check_that_ends_decide_nothing(student)
 
 
+PAD_KEYS = ((0, 0), (0, 0), (1, 1), (0, 0))
+
+
 def check_that_ends_decide_nothing(student):
-    """Of five sentences, heads or tokens, the first, the middle and the last are alike, the others
-    are not. In float64 each digit counts, also where float32 could hold the numbers."""
+    """Of five sentences, heads or tokens, the first, the middle and the last are alike, or 0, the
+    others are not. In float64 each digit counts, also where float32 could hold the numbers."""
     names = ("query", "key", "value", "dcontext")
     drawn = dict(zip(names, inputs((5, 5, 5, 5, 2), seed=142), strict=False))
     drawn = {name: a.astype(np.float32).astype(np.float64) for name, a in drawn.items()}
     masks = np.array(sweep.PLACES[:3] + sweep.PLACES[5:])
-    cases = [("sentences", drawn, masks[[0, 1, 0, 2, 0]])]
+    cases = [("the first, the middle and the last of five masks are alike", drawn,
+              masks[[0, 1, 0, 2, 0]])]  # fmt: skip
     for number, (name, axis) in enumerate(itertools.product(names, range(3))):
-        some = drawn | {name: drawn[name].take([0, 1, 0, 2, 0], axis)}
-        what = ("sentences", "heads", "tokens")[axis]
-        cases.append((f"{what} in the {name}", some, masks if number % 2 else None))
+        alike = "the first, the middle and the last of five "
+        what = ("sentences", "heads", "tokens")[axis] + f" in the {name}"
+        parts = np.concatenate([drawn[name], 0 * drawn[name].take([0], axis)], axis)
+        # First, middle and last are alike, or 0, or only one of them is not; or neighbors are.
+        for order in ([0, 1, 0, 2, 0], [5, 1, 5, 3, 5], [0, 1, 5, 3, 5], [5, 1, 5, 3, 0],
+                      [0, 0, 1, 1, 2]):  # fmt: skip
+            some = drawn | {name: parts.take(order, axis)}
+            of = f"{alike}{what} are alike" if order[0] == order[2] == 0 else (
+                f"some of five {what} are 0, or neighbors are alike")  # fmt: skip
+            cases.append((of, some, masks if number % 2 else None))
+            if axis and order[1:] == [1, 0, 2, 0]:
+                one = {name: a[1:2] for name, a in some.items()}
+                cases.append((f"{of}, in a single sentence", one, masks[[1 + number % 2]]))
     whole = {name: np.round(2.0**36 * drawn[name]) for name in ("query", "key")}
     cases.append(("", drawn | whole, masks))
+    wide = dict(zip(names, inputs((2, 1, 3, 5, 32), seed=145), strict=False))
+    for size in (127, 255, 2**15 - 1):  # their products need more bits
+        whole = {name: np.round(size * np.tanh(np.abs(wide[name]))) for name in ("query", "key")}
+        cases.append(("", wide | whole, masks[:2]))
     for what, given, mask in cases:
-        of = f"where the first, the middle and the last of five {what} are alike" if what else (
-            "of large whole numbers")  # fmt: skip
+        of = f"where {what}" if what else "of large whole numbers"
         dcontext, given = given["dcontext"], tuple(given[name] for name in names[:3])
         right = attend(*given, mask)
         check(student.attention_forward(*given, mask), right, {}, of=f" {of}")
@@ -765,6 +823,15 @@ def coincidences():
     return [(kind, np.array(row, float)[places]) for kind, row in COINCIDENCES.items()]
 
 
+def mirrored(x):
+    return [("a symmetric matrix", x + x.T),
+            ("a matrix that is the negative of its mirror image", x - x.T),
+            ("rows that are the same backwards", x + x[:, ::-1]),
+            ("rows that are their own negatives backwards", x - x[:, ::-1]),
+            ("one 1 in each row", np.eye(7)[[2, 0, 5, 1, 6, 4, 3]]),
+            ("ones on the diagonal", np.eye(7))]  # fmt: skip
+
+
 def special_cases(*, is_backward):
     found = []
     names = ("query", "key", "value", "dcontext")[: 3 + is_backward]
@@ -797,14 +864,24 @@ def special_cases(*, is_backward):
         masked.append((f"queries of sentences {rows}", usual | {"query": two["query"]},
                        sweep.MASKS[10 + number % 2]))  # fmt: skip
     seven = dict(zip(names, inputs((2, 1, 7, 7, 7), seed=140), strict=False))
-    for kind, some in coincidences():
-        for one, other in (("query", names[-1]), ("key", "value")):
+    for kind, some in coincidences() + mirrored(checks.rng(143).normal(size=(7, 7))):
+        for one, other in (("query", names[-1]), ("key", "value"), ("query", "key")):
             alike = {name: np.broadcast_to(some, (2, 1, 7, 7)) for name in (one, other)}
             masked.append((f"{kind} in the {one} and the {other}", seven | alike, None))
+    for what, array in sweep.special(usual["query"][:1]):
+        single = {name: a[:1] for name, a in usual.items()}
+        masked.append((f"a single sentence, and a query that is {what}", single | {"query": array},
+                       [[1, 0, 1, 1, 0]]))  # fmt: skip
     square = dict(zip(names, inputs((2, 2, 4, 4, 6), seed=96), strict=False))
     for one, other in itertools.combinations(names, 2):
         given = usual if usual[one].shape == usual[other].shape else square
         found.append((f"a {one} that is the {other} too", given | {one: given[other]}, None))
+        masked.append((f"a {one} that is the {other} too, one sentence", {
+            name: a[:1] for name, a in (square | {one: square[other]}).items()}, [[1, 0, 1, 1]]
+        ))  # fmt: skip
+    for what, array in sweep.special(square[names[-1]]):
+        masked.append((f"a query that is the key too, and a {names[-1]} that is {what}",
+                       square | {"query": square["key"], names[-1]: array}, None))  # fmt: skip
     # Of any size: what scales the keys scales the queries down, so that no score changes.
     for power in (-60, -30, 30, 60):
         of = f" times 2 to the power {power}"

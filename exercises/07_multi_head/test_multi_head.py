@@ -688,7 +688,7 @@ def test_arrays_of_any_shape_and_size(student):
 
 def check_long_axes(student):
     """More than 4,096 tokens, one of 208 is padding, a hidden size above 1,024: all count."""
-    for number, sizes in enumerate([(4_101, 2, 2, 2), (1, 208, 2, 1), (1, 2, 514, 2),
+    for number, sizes in enumerate([(4_101, 2, 2, 2), (1, 208, 2, 1), (1, 2, 770, 2),
                                     (1, 2, 1_030, 515)]):  # fmt: skip
         batch, seq, hidden, heads = sizes
         x, weights, dout, mask = inputs((batch, seq, 2, heads), seed=120 + number)
@@ -802,8 +802,52 @@ def special_cases(*, is_backward):
     yield f"five gradients {of}", x, weights, 2, mask, dout[rows]
     single = np.eye(6)[checks.rng(129).integers(0, 6, x.shape[:2])]
     yield "vectors of a single 1", single, weights, 2, None, dout
+    yield from matrices_of_a_form()
+    x, weights, dout, _ = inputs((3, 5, 6, 2), seed=130)
+    one = np.zeros_like(dout)
+    one[1, 2, 4] = -2.5
+    yield "a dout of a single number that is not 1", x, weights, 2, sweep.MASKS[10], one
+    both_ways = x + x[:, ::-1], dout + dout[:, ::-1]
+    of = "sentences that are the same from both ends, and masks that are not"
+    yield of, both_ways[0], weights, 2, sweep.MASKS[10], both_ways[1]
     x, weights, dout, _ = inputs((1, 300, 4, 2), seed=129)
     yield "a single token among 300", x, weights, 2, np.arange(300)[None] == 200, dout
+
+
+def matrices_of_a_form():
+    """Matrices that look simpler than they are: some of their numbers, the sizes of these, or a
+    product are those of the unit matrix, of a diagonal one or of a symmetric one."""
+    x, weights, dout, _ = inputs((3, 5, 6, 2), seed=131)
+    w = checks.rng(132).normal(size=(6, 6))
+    signs, inverse, inner = np.array([1.0, -1, 1, 1, -1, -1]), np.eye(6), w.copy()
+    turned = np.linalg.qr(w)[0]
+    inverse[3:, 3:], inverse[:3, 3:] = -np.eye(3), np.round(3 * w[:3, 3:])
+    for end in (0, -1):  # outside of it, the rows and columns are those of a diagonal matrix
+        inner[end], inner[:, end] = w[end, end] * np.eye(6)[end], w[end, end] * np.eye(6)[:, end]
+    forms = {
+        "minus the unit matrix": -np.eye(6),
+        "ones and minus ones along the diagonal": np.diag(signs),
+        "a number in each row and column, 1 or -1": np.roll(np.diag(signs), 1, 0),
+        "a number in each row and column": np.roll(np.diag(w[0]), 1, 1),
+        "its own inverse": inverse,
+        "minus what it is after a transpose": w - w.T,
+        "diagonal in the first and the last row and column": inner,
+        "0 above the diagonal": np.tril(w),
+        "0 below and along the diagonal": np.triu(w, 1),
+        "the same number along each diagonal": w[0][(np.arange(6)[:, None] - np.arange(6)) % 6],
+        "of rank 1": np.outer(w[0], w[1]),
+        "that turns vectors": turned,
+        "that turns vectors and mirrors them": turned * signs[:, None],
+        "symmetric, with ones along the diagonal": w + w.T - np.diag(2 * w.diagonal() - 1),
+    }
+    for place, of in enumerate(forms):  # each role has each form once
+        changed = {}
+        for shift, name in enumerate(NAMES):
+            changed[f"{name}.weight"] = [*forms.values()][(place + 3 * shift) % len(forms)]
+            if place % 2:
+                changed[f"{name}.bias"] = 1.5 * np.roll(signs, place)
+        yield (f"a weight of the query that is {of}, and others of such forms", x,
+               weights | changed, 2, sweep.MASKS[10], dout)  # fmt: skip
 
 
 def check_that_ends_decide_nothing(student):

@@ -533,6 +533,7 @@ def test_lookups_of_any_size(student):
             of=f"the {dtype} gradient of rows of very different sizes",
         )  # fmt: skip
     check_words_that_are_read_often(student)
+    check_small_gradients_in_float16(student)
     for number, (of, dout, ids, entries) in enumerate(special_lookups()):
         dtype = ["float64", "float32", "float16"][number % 3]
         wide = [kind for kind in INTEGERS if np.iinfo(kind).max >= entries]
@@ -541,6 +542,24 @@ def test_lookups_of_any_size(student):
                student.lookup_backward(dout, ids, entries))  # fmt: skip
         sweep.same(out, right(dout, ids, entries), of=f"the {dtype} gradient of {of}",
                    given=dout)  # fmt: skip
+
+
+def check_small_gradients_in_float16(student):
+    """Each word has gradients of another size, from the smallest that float16 knows to nearly the
+    largest. As they are a few times a power of 2, no sum is rounded."""
+    rng = checks.rng(100)
+    ids = rng.permutation(np.repeat(np.arange(37), 3))
+    unit = 2.0 ** (rng.permutation(37) - 24.0)[:, None]
+    whole = rng.integers(3, 5, (111, 3)) * rng.choice([-1.0, 1], 3)
+    found = student.lookup_backward((whole * unit[ids]).astype(np.float16), ids, 37)
+    of = "the float16 gradient of words, of each in a size of its own"
+    checks.same(found * 0, np.zeros((37, 3), np.float16), of=f"{of} (its shape and type)")
+    checks.same(
+        found / unit, operations.embedding_backward(whole, (ids, (37, 3))),
+        of=f"{of}, divided by that size", mistakes={
+            "squares, or shares of the largest number, of small float16 numbers are 0": (
+                lambda out: bool((out == 0).any()))},
+    )  # fmt: skip
 
 
 def check_words_that_are_read_often(student):
@@ -602,6 +621,9 @@ def special_lookups():
     for shape in ((3, 5), (8,)):
         for what, dout in sweep.special(rng.integers(-4, 5, (*shape, 6))):
             yield f"a dout that is {what}", dout, rng.integers(0, 7, shape), 8
+    for size in (1, 3, 0.5):
+        dout = size * checks.rng(101).choice([-1, 1], (3, 5, 6))
+        yield f"a dout of {size} and -{size}", dout, ids % 7, 8
 
 
 def test_batches_and_tables_of_any_size(student):
@@ -708,14 +730,19 @@ def check_the_sizes_of_bert(student):
                    of=f"the embeddings for {of}")  # fmt: skip
         sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
                    of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
-    *two, weights = case(2, 300, 2, positions=300, seed=96)
-    given = two[0].astype(np.uint8), two[1].astype(np.int8), weights
-    of = "300 tokens, uint8 ids and int8 segments"
-    sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
-               of=f"the embeddings for {of}")  # fmt: skip
+    # Of 400 words, those with small ids; 261 is 5 in 8 bits, and 256 segments of 1 add up to 0.
+    *two, weights = case(2, 300, 2, vocab=400, positions=300, seed=96)
+    two[1] = checks.rng(99).permutation(np.arange(600) < 256).reshape(2, 300)
     dout = rng.normal(size=(2, 300, 2))
-    sweep.same(student.embeddings_backward(dout, *given), right_gradients(dout, *given),
-               of=f"the gradients for {of}", magnitude=1.0)  # fmt: skip
+    for kinds in (("uint8", "int8"), ("int8", "uint8")):
+        given = (two[0] % 100).astype(kinds[0]), two[1].astype(kinds[1]), weights
+        of = f"300 tokens, {kinds[0]} ids and {kinds[1]} segments"
+        sweep.same(student.embeddings_forward(*given), right_embeddings(*given),
+                   of=f"the embeddings for {of}")  # fmt: skip
+        sweep.same(student.embeddings_backward(dout, *given, pad_id=261),
+                   right_gradients(dout, *given, pad_id=261), magnitude=1.0,
+                   of=f"the gradients for {of}, and a padding that no such id can name"
+                   )  # fmt: skip
     *two, weights = case(2, 128, 768, positions=128, seed=95, dtype=np.float32)
     dout, rows = rng.random((2, 128, 768), np.float32), np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1])
     given, of = [ids[rows] for ids in two], "11 rows of 128 tokens and the hidden size of BERT base"
@@ -763,6 +790,10 @@ def special_batches():
     yield f"a dout and weights {of}, a scale of mean 1", balanced(dout), ids, types, zeros | both
     yield f"a dout of mean 1, a shift {of}", 1 + balanced(dout), ids, types, weights | {
         SCALE: zeros[SCALE], SHIFT: zeros[SHIFT]}  # fmt: skip
+    signs, of = np.array([1.0, -1, 1, 1, -1, -1]), "whose numbers differ in their sign alone"
+    both = {SCALE: signs, SHIFT: 1.5 * np.roll(signs, 1)}
+    yield f"a scale of 1 and -1, and a shift {of}", dout, ids, types, weights | both
+    yield f"a dout {of}", np.sign(dout), ids, types, weights | {SCALE: -2 * signs}
     five, rows = case(5, 4, 6, vocab=16, segments=3, seed=90)[:2], [0, 1, 0, 2, 0]
     above, of = rng.normal(size=(5, 4, 6)), "of which the first, the middle and the last are alike"
     yield f"five rows of words {of}", above, five[0][rows], five[1], weights

@@ -4,6 +4,7 @@ Proportions are judged on 100,000 tokens or more; a right answer fails one of th
 million times (`checks.share`, and the bounds below).
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -291,42 +292,43 @@ def check_that_two_ordinary_words_are_drawn_alike(student, vocab=60, words=(5, 5
 @pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_whether_a_token_is_selected_does_not_depend_on_the_others(student):
-    ids, _, labels = words_of(*big_batch(student, rate=0.4))
-    selected = labels != IGNORED
-    together = "one draw decides about several tokens: draw for each token by itself"
-    fixed = "a fixed number of tokens is selected in each row: draw for each token by itself"
-    spread_is_that_of_chance(
-        selected.sum(1), np.full(500, 200), of="the number of selected tokens in a row",
-        small=fixed, large=together,
-    )  # fmt: skip
-    spread_is_that_of_chance(
-        selected.sum(0), np.full(200, 500), of="how often each position is selected",
-        small="a fixed number of rows is selected at each position",
-        large="some positions are favored, or one draw decides about a position in several rows",
-    )  # fmt: skip
-    spread_is_that_of_chance(
-        *by_word(ids, selected, np.ones_like(selected)), of="how often each word is selected",
-        small="a fixed number of each word is selected",
-        large="some tokens are favored: the rate is that of each token",
-    )  # fmt: skip
-    pairs = {
-        "neighbors in a row": (selected[:, ::2], selected[:, 1::2]),
-        "tokens half a row apart": (selected[:, :100], selected[:, 100:]),
-        "tokens at the same position of neighboring rows": (selected[::2], selected[1::2]),
-        "tokens at the same position half a batch apart": (selected[:250], selected[250:]),
-    }
-    p = selected.mean()
-    for of, (left, right) in pairs.items():
-        count_is_that_of_chance(int((left & right).sum()), left.size, p**2,
-                                of=f"{of}: how often both are selected", many=together,
-                                few="a selected token keeps others from being selected"
-                                )  # fmt: skip
-    for of, part in parts_of(ids).items():
-        count_is_that_of_chance(int(selected[part].sum()), int(part.sum()), p,
-                                of=f"how many tokens are selected in {of}",
-                                many="some tokens are favored: the rate is that of each token",
-                                few="some tokens are favored: the rate is that of each token"
-                                )  # fmt: skip
+    for rate in (0.4, 0.05, 0.9):
+        ids, _, labels = words_of(*big_batch(student, rate=rate))
+        selected = labels != IGNORED
+        together = "one draw decides about several tokens: draw for each token by itself"
+        fixed = "a fixed number of tokens is selected in each row: draw for each token by itself"
+        spread_is_that_of_chance(
+            selected.sum(1), np.full(500, 200), of="the number of selected tokens in a row",
+            small=fixed, large=together,
+        )  # fmt: skip
+        spread_is_that_of_chance(
+            selected.sum(0), np.full(200, 500), of="how often each position is selected",
+            small="a fixed number of rows is selected at each position",
+            large="some are favored, or one draw decides about a position in several rows",
+        )  # fmt: skip
+        spread_is_that_of_chance(
+            *by_word(ids, selected, np.ones_like(selected)), of="how often each word is selected",
+            small="a fixed number of each word is selected",
+            large="some tokens are favored: the rate is that of each token",
+        )  # fmt: skip
+        pairs = {
+            "neighbors in a row": (selected[:, ::2], selected[:, 1::2]),
+            "tokens half a row apart": (selected[:, :100], selected[:, 100:]),
+            "tokens at the same position of neighboring rows": (selected[::2], selected[1::2]),
+            "tokens at the same position half a batch apart": (selected[:250], selected[250:]),
+        }
+        p = selected.mean()
+        for of, (left, right) in pairs.items():
+            count_is_that_of_chance(int((left & right).sum()), left.size, p**2,
+                                    of=f"{of}: how often both are selected", many=together,
+                                    few="a selected token keeps others from being selected"
+                                    )  # fmt: skip
+        for of, part in parts_of(ids).items():
+            count_is_that_of_chance(int(selected[part].sum()), int(part.sum()), p,
+                                    of=f"how many tokens are selected in {of}",
+                                    many="some tokens are favored: the rate is that of each token",
+                                    few="some tokens are favored: the rate is that of each token"
+                                    )  # fmt: skip
 
 
 def by_word(ids, which, of):
@@ -351,53 +353,57 @@ def parts_of(ids):
 
 @pytest.mark.weight(3)
 def test_what_becomes_of_a_token_does_not_depend_on_the_others(student):
-    ids, shown, labels = words_of(*big_batch(student, rate=0.4))
-    selected = labels != IGNORED
-    masked, random = selected & (shown == MASK), selected & (shown != MASK) & (shown != ids)
-    kinds = {"[MASK]": masked, "random": random}
-    for kind, which in kinds.items():
-        checks.that(which.any(), f"none of {int(selected.sum())} selected tokens is {kind}")
-    # Whether [MASK] comes before the others, in the batch or in most rows.
-    batch = [masked[selected]]
-    rows = [row[chosen] for row, chosen in zip(masked, selected, strict=True)]
-    for of, parts in (("the batch", batch), ("each row", rows)):
-        in_order = [row.any() and not row.all() and (np.diff(row.astype(int)) <= 0).all()
-                    for row in parts]  # fmt: skip
-        checks.that(np.mean(in_order) < 0.5, f"in {of} the selected that are [MASK] come first",
-                    likely="the fates are given out in order: draw one for each selected token"
-                    )  # fmt: skip
-    for axis, of in ((1, "row"), (0, "position")):
+    for rate in (0.4, 0.15, 1.0):
+        ids, shown, labels = words_of(*big_batch(student, rate=rate))
+        selected = labels != IGNORED
+        masked, random = selected & (shown == MASK), selected & (shown != MASK) & (shown != ids)
+        kinds = {"[MASK]": masked, "random": random, "kept": selected & (shown == ids)}
         for kind, which in kinds.items():
-            spread_is_that_of_chance(
-                which.sum(axis), selected.sum(axis),
-                of=f"the number of tokens of a {of} that are {kind}",
-                small=f"the proportions are fixed in each {of}: draw a fate for each token",
-                large=f"one draw decides the fate of several tokens of a {of}",
-            )  # fmt: skip
-    for kind, which in kinds.items():
-        spread_is_that_of_chance(*by_word(ids, which, selected),
-                                 of=f"how often each word becomes {kind}",
-                                 large="the fate of a token depends on the word")  # fmt: skip
-    for of, part in parts_of(ids).items():
+            checks.that(which.any(), f"none of {int(selected.sum())} selected tokens is {kind}")
+        # Whether [MASK] comes before the others, in the batch or in most rows.
+        batch = [masked[selected]]
+        rows = [row[chosen] for row, chosen in zip(masked, selected, strict=True)]
+        for of, parts in (("the batch", batch), ("each row", rows)):
+            in_order = [row.any() and not row.all() and (np.diff(row.astype(int)) <= 0).all()
+                        for row in parts]  # fmt: skip
+            checks.that(np.mean(in_order) < 0.5, f"in {of} the selected that are [MASK] come first",
+                        likely="the fates are given out in order: draw one for each selected token"
+                        )  # fmt: skip
+        for axis, of in ((1, "row"), (0, "position")):
+            for kind, which in kinds.items():
+                spread_is_that_of_chance(
+                    which.sum(axis), selected.sum(axis),
+                    of=f"the number of tokens of a {of} that are {kind}",
+                    small=f"the proportions are fixed in each {of}: draw a fate for each token",
+                    large=f"one draw decides the fate of several tokens of a {of}",
+                )  # fmt: skip
         for kind, which in kinds.items():
-            count_is_that_of_chance(int(which[part].sum()), int(selected[part].sum()),
-                                    which.sum() / selected.sum(),
-                                    of=f"how many of the selected are {kind} in {of}"
-                                    )  # fmt: skip
+            spread_is_that_of_chance(*by_word(ids, which, selected),
+                                     of=f"how often each word becomes {kind}",
+                                     large="the fate of a token depends on the word")  # fmt: skip
+        for of, part in parts_of(ids).items():
+            for kind, which in kinds.items():
+                count_is_that_of_chance(int(which[part].sum()), int(selected[part].sum()),
+                                        which.sum() / selected.sum(),
+                                        of=f"how many of the selected are {kind} in {of}"
+                                        )  # fmt: skip
 
 
 @pytest.mark.weight(2)
 def test_the_numbers_of_a_batch_differ_from_call_to_call(student):
     ids = sentences(1, 203)
-    labels = [words_of(ids, *mask(student, ids, seed=100 + i, rate=0.4))[2] for i in range(60)]
-    count = np.array([(labels_of_call != IGNORED).sum() for labels_of_call in labels])
     # At the rate 1 a fixed proportion of all tokens shows too, not of the selected alone.
     calls = [words_of(ids, *mask(student, ids, seed=200 + i, rate=1.0)) for i in range(60)]
     masked = np.array([(shown == MASK).sum() for _, shown, _ in calls])
     random = np.array([((shown != MASK) & (shown != ids)).sum() for ids, shown, _ in calls])
     fixed = "a fixed number of tokens is selected in each call: draw for each token by itself"
-    spread_is_that_of_chance(count, np.full(60, 200), of="the number of selected tokens of a batch",
-                             small=fixed)  # fmt: skip
+    for shape, rate in (((1, 203), 0.4), ((1, 203), 0.85), ((203, 1), 0.5)):
+        some = np.resize(ids, shape)
+        count = np.array([(mask(student, some, seed=100 + i, rate=rate)[1] != IGNORED).sum()
+                          for i in range(60)])  # fmt: skip
+        spread_is_that_of_chance(count, np.full(60, 200), small=fixed, of="the number of selected "
+                                 f"tokens of a batch of {shape[0]} × {shape[1]}, rate {rate}"
+                                 )  # fmt: skip
     fates = "the proportions of the fates are fixed in each call: draw a fate for each token"
     for of, counts in (("[MASK]", masked), ("random", random)):
         spread_is_that_of_chance(counts, np.full(60, 200), small=fates,
@@ -466,7 +472,8 @@ def test_tokens_that_lie_side_by_side_have_draws_of_their_own(student):
     count_is_that_of_chance(int((shown[:, 1:] == shown[:, :-1])[both].sum()), int(both.sum()),
                             1 / 7, many=likely, of="how often two equal neighbors that both become "
                             "another word become the same one")  # fmt: skip
-    for of, axis, step in (("left", 1, 1), ("right", 1, -1), ("row before", 0, 1)):
+    for of, axis, step in (("left", 1, 1), ("right", 1, -1), ("row before", 0, 1),
+                           ("row after", 0, -1)):  # fmt: skip
         neighbor = np.roll(ids, step, axis)
         other = neighbor != ids
         count_is_that_of_chance(
@@ -639,13 +646,14 @@ def check_short_rows_and_columns(student):
     """Rows or columns of a few tokens: what several of them have in common, and of two that become
     another word, whether both words lie in the same half of the vocabulary."""
     settings = dict(mask_id=3, vocab_size=11, special_ids=[0, 3])  # nine words; 6 is in the middle
-    for shape in ((8_000, 3), (3, 8_000), (12_000, 2), (2, 12_000)):
+    for shape in ((20_000, 3), (3, 20_000), (12_000, 2), (2, 12_000)):
         ids = np.full(shape, 6)
         shown, _ = mask(student, ids, rate=1.0, **settings)
         check_several_in_a_row(shown == 3, 0.8, of="[MASK]")
         if 2 not in shape:
             _, labels = mask(student, ids, rate=0.4, **settings)
             check_several_in_a_row(labels != IGNORED, 0.4, of="selected")
+            check_three_words(shown if shape[1] == 3 else shown.T)
             continue
         one, other = shown if shape[0] == 2 else shown.T
         both = ~np.isin(one, (3, 6)) & ~np.isin(other, (3, 6))
@@ -654,6 +662,20 @@ def check_short_rows_and_columns(student):
                   "are of the same half of the vocabulary",
                   likely="the words of a row or column follow from those of another: draw for each "
                   "token by itself")  # fmt: skip
+
+
+def check_three_words(shown):
+    """Of three tokens that all became another word: no word is the sum of the others, or what one
+    is more than the other. The nine words are numbered from 0, without the special id 3."""
+    words = shown[~np.isin(shown, (3, 6)).any(1)]
+    words = words - 1 - (words > 3)
+    for of, factors in (("sum", (1, 1, 1)), ("first and the second less the third", (1, 1, -1)),
+                        ("first less both others", (1, -1, -1)),
+                        ("first and the third less the second", (1, -1, 1))):  # fmt: skip
+        most = np.bincount(words @ factors % 9, minlength=9).max()
+        is_chance(most, len(words), 1 / 9, likely=LIKELY_TOGETHER,
+                  of=f"three random words of nine, numbered, whose {of} leaves the same remainder "
+                  "by 9")  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -692,26 +714,46 @@ def test_rates_near_0_and_1_are_exact(student):
             of=f"how often a word of a batch of {words} is selected, rate {rate}",
             mistakes={"a batch in which nothing is selected gets one token": 1.0},
         )
-    shown, labels = mask(student, sentences(3_000, 11), rate=0.15)
+    shown, labels = mask(student, sentences(10_000, 11), rate=0.15)
     selected = labels != IGNORED
     single = selected & (selected.sum(1, keepdims=True) == 1)
     checks.share(int((shown == MASK)[single].sum()), int(single.sum()), 0.8,
                  of="how often the only token that is selected in a row becomes [MASK]",
                  mistakes={"a row without any [MASK] gets one": 1.0})  # fmt: skip
-    alone = np.array([[SPECIALS[0], ORDINARY[0]]])
-    masked = [mask(student, alone, seed=seed, rate=1.0)[0][0, 1] == MASK for seed in range(100)]
-    checks.share(sum(masked), 100, 0.8, of="how often the only word of a batch becomes [MASK]",
-                 mistakes={"a batch without any [MASK] gets one": 1.0})  # fmt: skip
+    # A batch of one token has no other draws: whether it is selected says nothing about its fate.
+    alone = np.array([[ORDINARY[0]]])
+    shown, labels = np.ravel([mask(student, alone, seed, rate=0.8) for seed in range(200)]).reshape(
+        -1, 2).T  # fmt: skip
+    shown = shown[labels != IGNORED]
+    checks.share(len(shown), 200, 0.8, of="how often the only word of a batch is selected at the "
+                 "rate 0.8", mistakes={"a batch in which nothing is selected gets one token": 1.0}
+                 )  # fmt: skip
+    checks.share(int((shown == MASK).sum()), len(shown), 0.8,
+                 of="how often the only word of a batch becomes [MASK]",
+                 mistakes={"a batch without any [MASK] gets one, or one draw decides both about "
+                           "selection and fate": 1.0})  # fmt: skip
+    words = shown[(shown != MASK) & (shown != ORDINARY[0])]
+    most = np.bincount(10 * np.searchsorted(ORDINARY, words) // len(ORDINARY), minlength=1).max()
+    is_chance(most, len(words), max(0.1, 1 / max(len(words), 1)),
+              likely="one draw decides both about fate and word: draw each by itself",
+              of="the random words of batches of one token that are of the same tenth of the "
+              "vocabulary")  # fmt: skip
+    rows = len(selected)
     for count in range(4):  # of 8 words
         checks.share(
             int((selected.sum(1) == count).sum()),
-            3_000,
+            rows,
             math.comb(8, count) * 0.15**count * 0.85 ** (8 - count),
             of=f"how often {count} of the 8 words of a row are selected, rate 0.15",
             mistakes={"a row in which nothing is selected gets one token": 0.0}
             if not count
             else {},
         )
+    many = sum(math.comb(8, count) * 0.15**count * 0.85 ** (8 - count) for count in range(5, 9))
+    sweep.is_about(int((selected.sum(1) > 4).sum()), rows * many,
+                   of=f"of {rows:,} rows of 8 words, those with more than 4 selected",
+                   likely="a row may have so many and no more: each token is drawn by itself"
+                   )  # fmt: skip
     ids = sentences(500, 203)
     for rate in (0.004, 0.9955):
         _, labels = words_of(ids, *mask(student, ids, rate=rate))[1:]
@@ -723,6 +765,7 @@ def test_rates_near_0_and_1_are_exact(student):
 
 def test_seeds_give_as_many_masks_and_words_repeat(student):
     check_that_no_two_generators_give_the_same(student)
+    check_that_more_than_32_bits_of_the_generator_count(student)
     likely = "special_ids are counted: one may stand there twice"
     for special_ids in ([9, 2, 6, 1, 1, 9], [9, 3, 5, 1, 1, 9]):  # as many, of one sum
         shown, _ = mask(student, np.full((100, 100), 8), mask_id=1, vocab_size=12,
@@ -755,6 +798,12 @@ def check_that_no_two_generators_give_the_same(student, calls=1_000, tokens=700)
         small="a call has about as many as others: draw for each token by itself",
         large="the number of a call is drawn first: draw for each token by itself",
     )  # fmt: skip
+    for of, which in (("become [MASK]", shown == 3), ("stay", selected & (shown == 7))):
+        spread_is_that_of_chance(
+            which.sum(1), selected.sum(1), of=f"the number of the selected of a call that {of}",
+            small="the proportions of the fates are fixed in each call: draw a fate for each token",
+            large="the numbers of the fates are drawn first: draw a fate for each token",
+        )  # fmt: skip
     for of, happened, where in (("select", selected, np.ones_like(selected)),
                                 ("mask", shown == 3, selected)):  # fmt: skip
         one = sweep.about_mean(happened, where).astype(np.float32)
@@ -771,6 +820,32 @@ def check_that_no_two_generators_give_the_same(student, calls=1_000, tokens=700)
         checks.that(pairs > 0, f"none of {int(selected.sum())} selected tokens is random")
         sweep.is_about(equal, pairs / (VOCAB - 3), of=f"pairs of the same random word {of}, of "
                        f"{calls} calls", likely=likely)  # fmt: skip
+
+
+def check_that_more_than_32_bits_of_the_generator_count(student, tokens=1_300):
+    """Two places of one generator whose next draws have the same lower 32 bits, and two with the
+    same upper ones: where such a draw is the seed of another generator, both calls are alike from
+    there on. It may be the first draw, or come after one or two for each token."""
+    ids = np.full((1, tokens), 7, np.int16)
+    for bits, places in (("lower", (2_742, 21_634)), ("upper", (3_412, 11_699))):
+        for before, rate in itertools.product((0, tokens, 2 * tokens), (0.49, 1.0)):
+            (shown, labels), (others, other_labels) = (
+                mask(student, ids, Rng(0, place - before), rate=rate, special_ids=[0, 3], mask_id=3)
+                for place in places
+            )  # fmt: skip
+            one, other = (row[(row != 3) & (row != 7)] for row in (shown, others))
+            some = min(len(one), len(other))
+            both = ~np.isin(shown, (3, 7)) & ~np.isin(others, (3, 7))
+            for of, alike in (
+                ("selected tokens", rate < 1 and (labels == other_labels).all()),
+                ("[MASK]", rate == 1 and ((shown == 3) == (others == 3)).all()),
+                ("random words", rate == 1 and ((shown == others)[both].sum() > 3
+                                                or (one[:some] == other[:some]).sum() > 6)),
+            ):  # fmt: skip
+                checks.that(not alike, f"two calls have the same {of}, because a draw of theirs "
+                            f"has the same {bits} 32 bits",
+                            likely="a generator is seeded in the call, from few seeds: draw from "
+                            "rng itself")  # fmt: skip
 
 
 def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):

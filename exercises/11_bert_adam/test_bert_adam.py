@@ -526,6 +526,29 @@ SETTINGS = ({}, {"beta2": 0.0, "eps": 0.1}, {"beta1": 0, "eps": 1, "weight_decay
             {"weight_decay": 0, "beta2": 0.5}, {"beta2": 0, "eps": 0.2})  # fmt: skip
 
 
+def check_names_that_are_nearly_alike(student):
+    """Names of the same few parts: any part, or two of them, or the letters or the length of a name
+    say nothing about it; and names that lack a letter of the two words, or have one more."""
+    rng = checks.rng(62)
+    parts = [*product(("LayerNorm", "bias", "dense", "0"), repeat=4),
+             *product(("LayerNorm", "Layer1Norm", "bias", "bias1", "dense"), repeat=3)]  # fmt: skip
+    for word, other in product(("LayerNorm", "bias"), "1_. Ns"):
+        places = range(len(word) + 1)
+        parts += [("a", word[:at] + other + word[at:], "b") for at in places]
+        parts += [("a", word[:at] + other * (at % 2) + word[at + 1 :]) for at in places]
+    names = dict.fromkeys(str(rng.choice([".", "/", "_"])).join(part) for part in parts)
+    names = [str(name) for name in rng.permutation([*names])]
+    # Of few values, so that several names hold the same.
+    weights, gradients, m, v = ({n: rng.choice([0.5, 1.25], 1) for n in names} for _ in range(4))
+    given = {"weights": weights, "gradients": gradients, "state": {"m": m, "v": v}}
+    out = student.adam_step(**given, learning_rate=0.5, weight_decay=0.4)
+    moved, _ = checks.parts(out, "the weights", "the state")
+    right = wrong_step(weights, [gradients], 0.5, weight_decay=0.4, state=given["state"])
+    checks.same(moved, right, of="the weights with names that are nearly alike", mistakes={
+        "a name is taken for another one, which has some of its parts or letters": (
+            lambda out: True)})  # fmt: skip
+
+
 def names_of_parts(rng, count):
     """Names as they stand in checkpoints, and others."""
     ends = (*PARTS, "weight", "weight", "bias")
@@ -783,6 +806,7 @@ def test_weights_and_settings_of_any_size(student):
         zeros = {n: np.zeros_like(w) for n, w in case.args[0].items()}
         checks.same(state, {"m": zeros, "v": zeros}, of=f"the first state of {case.of}")
     check_names_and_values_of_every_kind(student)
+    check_names_that_are_nearly_alike(student)
     check_a_weight_of_a_million_numbers(student)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 import torch
@@ -15,6 +15,7 @@ from bert_run.config import BertConfig
 
 # batch, seq, hidden, heads; the last has the numbers of the first, in other heads
 SHAPES = [(2, 5, 12, 3), (1, 7, 8, 4), (4, 4, 4, 2), (3, 1, 6, 1), (2, 5, 12, 4)]
+SIGNS = [1, -1, 1, 1, -1, -1]
 
 
 def case(batch, seq, hidden, heads, *, seed=3, dtype=torch.float64, wide=10):
@@ -339,6 +340,13 @@ def check_gradients_of_one_argument(student):
                                               upstream=x)  # fmt: skip
         sweep.same(found[name], right[name], of=f"the gradient for {name}, where nothing else "
                    "needs one, in float32", magnitude=1.0)  # fmt: skip
+    for frozen, only in product(right["weights"], (False, True)):
+        learning = [name for name in right["weights"] if (name == frozen) is only]
+        wrt = tuple(f"weights:{name}" for name in learning)
+        _, found = student.encoder_layer.grad(x, mask, weights, heads=heads, wrt=wrt, upstream=x)
+        sweep.same([found[name] for name in wrt], [right["weights"][name] for name in learning],
+                   of=f"the gradients where, of the weights, {frozen} alone is "
+                      f"{'not ' * only}frozen", magnitude=1.0)  # fmt: skip
 
 
 def check_gradients_of_what_was_dropped(student):
@@ -1051,6 +1059,7 @@ def test_states_of_any_size(student):
             magnitude=1e6,
         )
     check_values_of_every_kind(student)
+    check_weights_of_a_form(student)
 
 
 def check_values_of_every_kind(student):
@@ -1110,6 +1119,70 @@ def check_values_of_every_kind(student):
         )  # fmt: skip
         sweep.same({"x": found["x"], **found["weights"]}, right, magnitude=1.0,
                    of=f"the gradients for {told}, {options}")  # fmt: skip
+
+
+def matrices_of_a_form(seed):
+    """Matrices, 6 by 6, that look simpler than they are: some of their numbers, the sizes of these,
+    or a product are those of the unit matrix, of a diagonal one or of a symmetric one."""
+    w = torch.from_numpy(checks.rng(seed).normal(size=(6, 6)))
+    unit, signs = torch.eye(6).double(), torch.tensor(SIGNS).double()
+    inverse, inner, turned = unit.clone(), w.clone(), torch.linalg.qr(w)[0]
+    inverse[3:, 3:], inverse[:3, 3:] = -unit[3:, 3:], (3 * w[:3, 3:]).round()
+    for end in (0, -1):  # outside of it, the rows and columns are those of a diagonal matrix
+        inner[end], inner[:, end] = w[end, end] * unit[end], w[end, end] * unit[end]
+    return [
+        -unit, signs.diag(), signs.diag().roll(1, 0), w[0].diag().roll(1, 1), inverse, w - w.mT,
+        inner, w.tril(), w.triu(1), w[0][(torch.arange(6)[:, None] - torch.arange(6)) % 6],
+        torch.outer(w[0], w[1]), w + w.mT - (2 * w.diagonal() - 1).diag(), turned,
+        turned * signs[:, None],
+    ]  # fmt: skip
+
+
+def check_weights_of_a_form(student):
+    """Of each dense layer each form; scales, biases and states that differ in signs alone, or of a
+    number in each vector."""
+    names = [f"attention.{name}" for name in ("self.query", "self.key", "self.value",
+             "output.dense")] + ["intermediate.dense", "output.dense"]  # fmt: skip
+    forms, signs = matrices_of_a_form(16), torch.tensor(SIGNS).double()
+    for place in range(len(forms)):
+        x, mask, weights, heads = case(2, 4, 6, 2, seed=17, wide=6)
+        for shift, name in enumerate(names):
+            weights[f"{name}.weight"] = forms[(place + 2 * shift) % len(forms)]
+            if place % 2:
+                weights[f"{name}.bias"] = 1.5 * signs.roll(place)
+        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+            if place % 3:
+                weights[f"{name}.weight"] = signs.roll(place)
+            if place % 3 == 1:
+                weights[f"{name}.bias"] = 0.5 * signs
+        if place % 4 > 1:
+            x = x * (torch.arange(6) == (2 * torch.arange(8)).view(2, 4, 1) % 6)
+        given, upstream = (x, mask, weights), x.flip(1) + 1
+        out, found = student.encoder_layer.grad(*given, heads=heads, wrt=("x", "weights"),
+                                                upstream=upstream)  # fmt: skip
+        simple = {"a matrix is taken for a diagonal, symmetric or sparse one": lambda out: True}
+        of = "where the matrices, or signs, look like something simpler"
+        checks.same(out, layer_of(*given, heads), of=f"the states {of}", mistakes=simple)
+        sweep.same({"x": found["x"], **found["weights"]}, gradients_of(*given, heads, upstream),
+                   of=f"the gradients {of}", magnitude=1.0)  # fmt: skip
+
+
+def check_dropout_of_large_and_small_numbers(student, p=0.5, tokens=2_000):
+    """How large a number is does not decide whether it is set to 0."""
+    x, mask, weights, heads = case(tokens, 1, 8, 2, wide=1)
+    weights = {n: torch.zeros_like(w) + ("LayerNorm.weight" in n) for n, w in weights.items()}
+    sizes = torch.tensor([0.0, 1000, -300, 30, -3, 0.3, 0.03, 0.003]).double()
+    for name, unit in (("attention.output", 1e12), ("output", 1e6)):
+        out = student.encoder_layer(
+            0 * x, torch.ones_like(mask), {**weights, f"{name}.dense.bias": sizes}, heads=heads,
+            eps=1e12, hidden_dropout=p, attention_dropout=0.0, training=True,
+        )  # fmt: skip
+        left = (out - out[..., :1]).flatten(0, 1) * unit / sizes / 2  # the first is always 0
+        for place, size in enumerate(sizes.tolist()[1:], 1):
+            checks.share(int((left[:, place] < 0.5).sum()), tokens, p, mistakes={
+                "large numbers, or small ones, are never set to 0": 0.0},
+                of=f"how often {size:g} is set to 0, among larger and smaller numbers of "
+                   f"{name}.dense")  # fmt: skip
 
 
 def check_dropout_of_one_row(student):
@@ -1247,6 +1320,7 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
         )
     check_dropout_of_one_row(student)
     check_dropout_of_nearly_all(student)
+    check_dropout_of_large_and_small_numbers(student)
 
 
 def checks_of_distances(places, what):

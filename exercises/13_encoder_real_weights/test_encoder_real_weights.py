@@ -19,6 +19,11 @@ WIDE = BertConfig(vocab_size=50, hidden_size=24, num_hidden_layers=3, num_attent
 DEEP = BertConfig(vocab_size=31, hidden_size=8, num_hidden_layers=11, num_attention_heads=2,
                   intermediate_size=12, max_position_embeddings=9, type_vocab_size=3,
                   hidden_act="gelu_new", layer_norm_eps=0.01)  # fmt: skip
+# Labels that a reader of JSON must leave as they are: one accent is a letter of its own.
+WORDS = ["true", "Null", "None", "NaN", "Infinity", "7", "1.50", "1e5", "https://a.b/c", "a, ]",
+         "}, b", "don't", '"', "&amp;", "e\u0301", "ﬁ", "# 1", "/* */", "a\tb", "\\u00e9", "%20",
+         "$HOME", "", " "]  # fmt: skip
+SIGNS = [1, -1, 1, 1, -1, -1]
 # What transformers 5.23 gives (BertModel, float64) for `waves(WIDE)`: see the test that uses them.
 PUBLISHED = {
     "state": [0.7665540726806165, 0.7233791479891061, -0.11319664174080643, -0.7167550892457811],
@@ -54,7 +59,7 @@ def encoder_of(weights):
 def fields_of(config):
     """What is in a config.json, some of it of no use to an encoder, one word of it beyond ASCII."""
     return {"model_type": "bert", **vars(config), "architectures": ["BertForPreTraining"],
-            "id2label": {"0": "schön"}, "torch_dtype": None}  # fmt: skip
+            "id2label": {"0": "schön"}, "torch_dtype": "float16", "problem_type": None}  # fmt: skip
 
 
 def folder(config, tensors, *, without="", metadata=None):
@@ -319,7 +324,11 @@ def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
     expected = reference(WIDE, weights, inputs)
     four = ("num_hidden_layers", "num_attention_heads", "layer_norm_eps", "hidden_act")
     four = {name: value for name, value in as_config(WIDE).items() if name in four}
-    for more in ({}, {"model_type": "other", "add_pooling_layer": False, "head_dim": 1}):
+    # Of the config of another model, or of this one before its tables were made longer.
+    sizes = {"vocab_size": 9, "hidden_size": 48, "intermediate_size": 1, "type_vocab_size": 1,
+             "max_position_embeddings": 2, "torch_dtype": "float16", "dtype": "bfloat16",
+             "pad_token_id": 5, "chunk_size_feed_forward": 2}  # fmt: skip
+    for more in ({}, {"model_type": "other", "add_pooling_layer": False, "head_dim": 1}, sizes):
         checks.same(student.encode(four | more, weights, **inputs),
                     (list(expected.hidden_states), expected.pooled),
                     of=f"the states and the pooled vector for a config of these four entries{more}",
@@ -552,6 +561,7 @@ def test_encoders_and_batches_of_any_size(student):
     )
     check_values_of_every_kind(student)
     check_weights_that_look_simple(student)
+    check_weights_of_a_form(student)
     check_that_little_decides_nothing(student)
     check_files_of_every_kind(student)
 
@@ -577,6 +587,48 @@ def check_weights_that_look_simple(student):
             lambda out: True},
         of="the states and the pooled vector, where query, key and value of all layers have one "
            "matrix, scales add up to their count and other weights to 0")  # fmt: skip
+
+
+def matrices_of_a_form(seed):
+    """Matrices, 6 by 6, that look simpler than they are: some of their numbers, the sizes of these,
+    or a product are those of the unit matrix, of a diagonal one or of a symmetric one."""
+    w = torch.from_numpy(checks.rng(seed).normal(size=(6, 6)))
+    unit, signs = torch.eye(6).double(), torch.tensor(SIGNS).double()
+    inverse, inner, turned = unit.clone(), w.clone(), torch.linalg.qr(w)[0]
+    inverse[3:, 3:], inverse[:3, 3:] = -unit[3:, 3:], (3 * w[:3, 3:]).round()
+    for end in (0, -1):  # outside of it, the rows and columns are those of a diagonal matrix
+        inner[end], inner[:, end] = w[end, end] * unit[end], w[end, end] * unit[end]
+    return [
+        -unit, signs.diag(), signs.diag().roll(1, 0), w[0].diag().roll(1, 1), inverse, w - w.mT,
+        inner, w.tril(), w.triu(1), w[0][(torch.arange(6)[:, None] - torch.arange(6)) % 6],
+        torch.outer(w[0], w[1]), w + w.mT - (2 * w.diagonal() - 1).diag(), turned,
+        turned * signs[:, None],
+    ]  # fmt: skip
+
+
+def check_weights_of_a_form(student):
+    """Of each dense layer each form, in one of the layers; scales and biases that differ in signs
+    alone."""
+    forms, signs = matrices_of_a_form(23), torch.tensor(SIGNS).double()
+    config = WIDE.with_changes(hidden_size=6, num_attention_heads=2, intermediate_size=6,
+                               num_hidden_layers=len(forms))  # fmt: skip
+    weights = encoder_of(stored(config, seed=24, dtype=torch.float64))
+    count = itertools.count()  # six matrices in each layer
+    for place, (name, w) in enumerate(weights.items()):
+        if w.shape == (6, 6):
+            number = next(count)
+            weights[name] = forms[(number // 6 + 2 * (number % 6)) % len(forms)]
+        elif name.endswith("LayerNorm.weight") and place % 3:
+            weights[name] = signs.roll(place)
+        elif name.endswith("bias") and place % 3:
+            weights[name] = 0.5 * signs.roll(place)
+    inputs = batch(config, 2, 5, seed=25)
+    expected = reference(config, weights, inputs)
+    checks.same(student.encode(as_config(config), weights, **inputs),
+                (list(expected.hidden_states), expected.pooled), mistakes={
+        "a matrix is taken for a diagonal, symmetric or sparse one": lambda out: True},
+        of="the states and the pooled vector, where the matrices, or signs, look like something "
+           "simpler")  # fmt: skip
 
 
 def check_that_little_decides_nothing(student):
@@ -676,6 +728,10 @@ def check_files_of_every_kind(student):
     and the config is what stands in its file."""
     config = WIDE.with_changes(type_vocab_size=1, num_hidden_layers=2, hidden_size=4)
     tensors = stored(config, seed=8)
+    for name, shape in (("encoder.layer.0.attention.self.distance_embedding.weight", (5, 2)),
+                        ("embeddings.projection.weight", (3, 4)), ("pooler.norm.bias", (2,)),
+                        ):  # fmt: skip
+        tensors[f"bert.{name}"] = torch.full(shape, 1 + float(checks.rng(22).random()))
     expected = encoder_of(tensors)
     for number, (name, w) in enumerate(tensors.copy().items()):
         if number % 3 == 0 and name.startswith("bert."):
@@ -702,9 +758,12 @@ def check_files_of_every_kind(student):
               "id2label": {"0": "no", "1": "läuft 🙂", "10": None}, "problem_type": None,
               "num_labels": 2**53 + 1, "empty": {}, "a list": [1, 2.0, None, [True, "\"\\"]],
               "rate": 0.1234567890123456, "space ": "  two  ", "tie": False,
-              "Name": "Models/BERT Ä"}  # fmt: skip
+              "Name": "Models/BERT Ä", "architectures": ["BertModel"],
+              "transformers_version": "4.2.0", "dtype": "float16", "labels": WORDS,
+              "names": {str(number): word for number, word in enumerate(WORDS)},
+              "label2id": {word: number for number, word in enumerate(WORDS)}}  # fmt: skip
     for text in (json.dumps(fields, indent=2) + "\n", json.dumps(fields, ensure_ascii=False)):
-        files = Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
+        files = Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(given)})
         found, weights = checks.parts(student.load_encoder(files), "the config", "the weights")
         checks.same(found, fields, of="the config, as json.loads gives it", tolerance=0.0,
                     mistakes={"the config gets an entry that its file has not": lambda out: (

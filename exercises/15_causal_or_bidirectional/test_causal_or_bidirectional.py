@@ -397,6 +397,14 @@ def test_words_reach_all_of_a_long_text(student):
                     mistakes={"the numbers of paths leave the range of their type: ask after each "
                               "layer whether there is one": lambda out, many=layers > 2: many}
                     )  # fmt: skip
+    half = torch.arange(40) % 2
+    halves = (half == half[:, None])[None]
+    for layers in (33, 70):
+        checks.same(student.reached(halves, layers), halves,
+                    of=f"reached after {layers} layers where even and odd tokens do not see each "
+                    "other", mistakes={"20 ways in each layer soon leave the range of their type: "
+                                       "ask after each layer whether there is one": (
+                                           lambda out: True)})  # fmt: skip
 
 
 def reach(visible, layers):
@@ -477,6 +485,8 @@ def test_tables_and_states_of_any_size(student):
             visible &= torch.from_numpy(
                 draw.rng.random(visible.shape) < draw.rng.choice([0.1, 0.9])
             )
+            if seq == 701:
+                visible[:, 9:] = True  # as many keys as tokens
             scale = 10.0 ** float(draw.rng.integers(-6, 5))
             yield sweep.Case(
                 f"{dtype}, (batch, heads, seq, head_dim) {tuple(q.shape)}, queries near {scale:g}",
@@ -625,6 +635,7 @@ def tables_of_every_kind(batch, seq, seed):
         "the first half, and one token another": (half.T ^ (place == 1)[:, None]) | some & False,
         "itself and some to the left, and the last one all": itself | some.tril() | (
             place == seq - 1)[:, None],
+        "itself and the one to the left": (itself | itself.roll(1, 0).tril()) | some & False,
     }  # fmt: skip
 
 
@@ -646,6 +657,13 @@ def check_tables_of_every_kind(student):
     long = torch.arange(1_003).expand(1_003, -1) % 5 > 0
     checks.same(student.picture(long), 1_003 * ["".join("OX"[x] for x in long[0].tolist())],
                 of="the picture of 1,003 tokens")  # fmt: skip
+    # Token 2 sees 1 and 2, as token 12 sees itself; and so on.
+    place = torch.arange(23)
+    few = torch.eye(23).bool() | (place == 1) & (place[:, None] < 10)
+    checks.same(student.picture(few), ["".join("OX"[x] for x in row) for row in few.tolist()],
+                of="the picture of 23 tokens, some of which see one token, others two",
+                mistakes={"rows are told apart by numbers that two of them share, such as their "
+                          "digits or their sum": lambda out: True})  # fmt: skip
     chain = tables_of_every_kind(1, 14, 70)["the one to the left"]
     for layers in range(16):
         checks.same(student.reached(chain, layers), reach(chain, layers),

@@ -16,6 +16,7 @@ DENSE = "cls.predictions.transform.dense"
 NORM = "cls.predictions.transform.LayerNorm"
 BIAS = "cls.predictions.bias"
 DECODER = "cls.predictions.decoder.weight"
+READ = (WORDS, f"{DENSE}.weight", f"{DENSE}.bias", f"{NORM}.weight", f"{NORM}.bias", BIAS)
 # batch, seq, masks, hidden, vocab: one row, more masks than tokens, hidden = vocab, seq = masks
 SIZES = [(2, 5, 3, 4, 7), (1, 6, 2, 3, 5), (3, 2, 4, 6, 6), (2, 4, 4, 5, 3), (4, 3, 1, 2, 9)]
 CUT = {
@@ -127,6 +128,15 @@ def kinds():
             given[name] = given[name].round()
         given[f"{NORM}.weight"][0] = 0.0
 
+    def twice(given):  # what stands under other names is the same, as in a BERT that was saved
+        for name in [name for name in given if "." in name]:
+            given |= {f"teacher.{name}": given[name].clone(), name.upper(): given[name].clone()}
+        for name, other in ((DECODER, WORDS), ("cls.predictions.decoder.bias", BIAS)):
+            given[name] = given[other].clone()
+
+    def identity(given):
+        given[f"{DENSE}.weight"] = torch.eye(len(given[f"{DENSE}.bias"]), dtype=torch.float64)
+
     def special_tokens(given):
         given["ids"] = (100 + given["ids"] % 4) % len(given[WORDS])
 
@@ -145,6 +155,7 @@ def kinds():
                "rows of 0 are among states and words": zeros,
                "ids are special tokens": special_tokens, "all words are alike": same_words,
                "all numbers are whole": whole_numbers,
+               "other names hold the same numbers": twice, "the dense matrix is 1": identity,
                "nearly all places are asked for, between their ends": nearly_all,
                }  # fmt: skip
     for number, (of, change) in enumerate(changes.items()):
@@ -357,6 +368,14 @@ def test_the_head_names_words_with_their_own_vectors(student):
                 of="the logits of 40 masks and 119,547 words", mistakes={
         "what is made in parts, because it is large, is right in the first of them": (
             lambda out: True)})  # fmt: skip
+    # Before the words are more than a million numbers, of more slots than 8,192.
+    states, _, positions, weights = case(1, 4, 9_000, 120, 2, seed=28, dtype=torch.float32)
+    weights[f"{DENSE}.weight"] /= 120**0.5
+    checks.same(student.word_logits(states, positions, weights, eps=0.5),
+                right_logits(states, positions, weights, eps=0.5), tolerance=1e-4,
+                of="the logits of 9,000 masks, with 120 numbers each and eps 0.5", mistakes={
+        "where it is much, another eps is taken, or the last part is left out": (
+            lambda out: True)})  # fmt: skip
 
 
 def test_tiny_states_show_the_eps(student):
@@ -429,6 +448,19 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
                     of=f"the gradient of {name} where the states require none",
                     mistakes={"whether the states require a gradient decides for the weights": (
                         lambda out: out is None)})  # fmt: skip
+    names = [name for name in weights if name in READ]
+    for frozen, only in itertools.product(names, (False, True)):
+        learning = [name for name in names if (name == frozen) is only]
+        _, found = student.word_logits.grad(
+            states, positions, weights, wrt=tuple(f"weights:{name}" for name in learning),
+            upstream=right,
+        )  # fmt: skip
+        for name in learning:
+            checks.same(found[f"weights:{name}"], expected[name],
+                        of=f"the gradient of {name} where, of the weights, {frozen} alone is "
+                           f"{'not ' * only}frozen",
+                        mistakes={"whether one weight requires a gradient decides for others": (
+                            lambda out: out is None)})  # fmt: skip
     _, found = student.word_logits.grad(states, positions, weights, wrt=("states",), upstream=right)
     checks.same(found["states"], expected["states"],
                 of="the gradient of states where the weights require none",
@@ -451,6 +483,7 @@ def gradients(function, x, positions, weights, *, upstream):
     if x.is_floating_point():
         x = x.detach().clone().requires_grad_()
     logits = function(x, positions, leaves)
+    leaves = {name: leaf for name, leaf in leaves.items() if name in READ}
     wanted = {**({"states": x} if x.requires_grad else {}), **leaves}
     return dict(zip(wanted, checks.gradients_of(logits, list(wanted.values()), upstream),
                     strict=True))  # fmt: skip
@@ -551,10 +584,11 @@ def test_the_two_uses_are_told_apart(student):
         )
     for sizes, likely in (
         ((3, 300, 8, 4, 9), "the times that a word is read are counted in 8 bits"),
-        ((2, 3, 4, 4, 30_522), "what is made in parts is right in the first of them"),
+        ((2, 3, 4, 4, 70_011), "what is made in parts is right in the first of them"),
     ):
         _, ids, positions, weights = case(*sizes, seed=24)
-        ids = (torch.arange(ids.numel()) // 257 % 9).view(ids.shape)  # each up to 257 times
+        if ids.numel() > 257:  # each up to 257 times
+            ids = (torch.arange(ids.numel()) // 257 % 9).view(ids.shape)
         shape = (*positions.shape, len(weights[WORDS]))
         dlogits = torch.randn(shape, dtype=torch.float64, generator=checks.generator(25))
         checks.same(student.gradients_of_both_uses(ids, positions, weights, dlogits),
@@ -623,6 +657,43 @@ def test_only_the_asked_positions_are_worked_on(student):
             times=0.7 if asked == 20 else 0.5,
             likely="the head runs on every position, and the gathering comes after it",
         )  # fmt: skip
+    what_is_not_asked_has_no_part(student)
+
+
+def what_is_not_asked_has_no_part(student):
+    """Where no place is asked for stand numbers so large that the head would overflow: of whatever
+    is computed there the gradients would be NaN."""
+    for sizes, count in (((1, 6, 1, 4, 9), 1), ((1, 8, 7, 4, 12), 7), ((3, 6, 3, 4, 12), 3),
+                         ((2, 8, 9, 4, 12), 7), ((40, 3, 2, 4, 6), 2), ((2, 128, 60, 4, 140), 60)
+                         ):  # fmt: skip
+        states, ids, positions, weights = case(*sizes, seed=26)
+        positions = positions % count
+        weights[f"{DENSE}.weight"] *= 5.0
+        upstream = torch.randn(*positions.shape, len(weights[WORDS]), dtype=torch.float64,
+                               generator=checks.generator(27))  # fmt: skip
+        of = f"gradients of {{}} for (batch, seq, masks, hidden, vocab) {sizes}"
+        likely = {"places that are not asked for are worked on, too": lambda out: True}
+        huge = states.clone()
+        huge[:, count:] = 1.7e308
+        right = gradients(right_logits, states, positions, weights, upstream=upstream)
+        _, found = student.word_logits.grad(huge, positions, weights, upstream=upstream,
+                                            wrt=("states", "weights"))  # fmt: skip
+        found = {"states": found["states"], **found["weights"]}
+        right["states"][:, count:] = 0.0
+        checks.same(found, right, of=of.format("word_logits"), mistakes=likely)
+        # The last word stands where nobody asks, and there alone.
+        ids = ids % (len(weights[WORDS]) - 1)
+        ids[:, count:] = len(weights[WORDS]) - 1
+        upstream[..., -1] = 0.0
+        huge = weights | {WORDS: weights[WORDS].clone()}
+        huge[WORDS][-1] = 1.7e308
+        right = gradients(right_read_and_name, ids, positions, weights, upstream=upstream)
+        _, found = student.read_and_name.grad(ids, positions, huge, upstream=upstream,
+                                              wrt=("weights",))  # fmt: skip
+        checks.same(found["weights"], right, of=of.format("read_and_name"), mistakes=likely)
+        checks.same(student.gradients_of_both_uses(ids, positions, huge, upstream),
+                    both_uses(ids, positions, weights, upstream),
+                    of=of.format("both uses"), mistakes=likely)  # fmt: skip
 
 
 def test_batches_of_any_size(student):
@@ -717,9 +788,11 @@ def test_batches_of_any_size(student):
         ):  # fmt: skip
             sweep.agrees(function, reference, [sweep.Case(of, args, magnitude=1.0)], names=names)
     short = ("float32", *case(3, 5, 4, 16, 7, dtype=torch.float32))
+    many = [("70,011 words", *case(2, 3, 2, 4, 70_011, seed=29)),
+            ("9,000 masks", *case(1, 4, 9_000, 16, 2, seed=30))]  # fmt: skip
     large = [(1e9, *batch) for batch in [*given()][-6:]]
     for size, of, states, ids, positions, weights in [
-        *large, *((1.0, *batch) for batch in (short, *kinds()))
+        *large, *((1.0, *batch) for batch in (short, *many, *kinds()))
     ]:  # fmt: skip
         upstream = size * torch.randn(
             *positions.shape,
@@ -734,7 +807,8 @@ def test_batches_of_any_size(student):
             right = gradients(reference, x, positions, weights, upstream=upstream)
             wrt = ("states", "weights") if name else ("weights",)
             _, found = function.grad(x, positions, weights, wrt=wrt, upstream=upstream)
-            found = {**({name: found[name]} if name else {}), **found["weights"]}
+            of_weights = {n: gradient for n, gradient in found["weights"].items() if n in READ}
+            found = {**({name: found[name]} if name else {}), **of_weights}
             sweep.same(
                 found, right, of=f"the gradients of {function.name} for {of}", magnitude=size
             )

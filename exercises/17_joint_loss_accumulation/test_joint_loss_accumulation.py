@@ -52,10 +52,12 @@ def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5, empty=
     if not empty:
         mask_weights[:, 0] = 1
     ids, pairs = whole(vocab, rows, masks), whole(2, rows)
+    # Neither the given model nor the losses read which tokens are padding.
+    ends = torch.randint(seq, (rows, 1), generator=checks.generator(500 + seed))
     mask_weights[-1, -1], ids[-1, -1] = 1, vocab - 1
     ids[0, 0] = pairs[0] = 0  # both 0, and both count
     batch = {"input_ids": whole(vocab, rows, seq), "token_type_ids": whole(2, rows, seq),
-             "attention_mask": torch.ones(rows, seq, dtype=torch.int64),
+             "attention_mask": (torch.arange(seq) <= ends).long(),
              "masked_lm_positions": whole(seq, rows, masks), "masked_lm_ids": ids,
              "masked_lm_weights": mask_weights.to(dtype), "next_sentence_labels": pairs,
              "example_index": 2**40 + torch.arange(rows)}  # fmt: skip
@@ -233,9 +235,9 @@ def every_label_and_every_row_counts(student):
     generator = checks.generator(31)
     special = [0, 1, 99, 100, 101, 102, 103, 999, 1000, 30_521, 40_000, 119_546]
     # A vocabulary as large as that of a BERT for many languages: 4.3 million logits.
-    for rows, labels, vocab in ((3, special, 119_547),
+    for rows, labels, vocab in ((3, special, 119_547), (1, [0, 1, 16_384, 20_010], 20_011),
                                 (9_001, [0, 1, 2], 3), (2, [0, 1] * 2600, 3)):  # fmt: skip
-        shape, dtype = (rows, len(labels)), torch.float64 if vocab == 3 else torch.float32
+        shape, dtype = (rows, len(labels)), torch.float64 if vocab < 2**16 else torch.float32
         words = torch.randn(*shape, vocab, generator=generator, dtype=dtype)
         pairs = torch.randn(rows, 2, generator=generator, dtype=dtype)
         batch = {"masked_lm_ids": torch.tensor([labels]).repeat(rows, 1),
@@ -245,6 +247,17 @@ def every_label_and_every_row_counts(student):
                     of=f"both losses of {rows} rows, {len(labels)} slots and {vocab} words",
                     mistakes={"one of the labels does not count, or slots and rows beyond a "
                               "number of them": lambda out: True})  # fmt: skip
+        if vocab > 2**16:
+            continue
+        leaves = [x.clone().requires_grad_() for x in (words, pairs)]
+        upstream = torch.full((2,), 100.0, dtype=dtype).unbind()
+        right = checks.gradients_of(right_losses(*leaves, batch), leaves, upstream)
+        _, found = student.joint_loss.grad(words, pairs, batch, upstream=upstream,
+                                           wrt=("mlm_logits", "nsp_logits"))  # fmt: skip
+        checks.same([*found.values()], right, mistakes={"slots, rows or words beyond a number of "
+                    "them get no gradient": lambda out: True},
+                    of=f"the gradients of {rows} rows, {len(labels)} slots and {vocab} words"
+                    )  # fmt: skip
 
 
 def test_the_example_of_the_page_comes_out(student):
@@ -274,7 +287,7 @@ def test_counts_that_are_given_are_what_is_divided_by(student):
     for counts in ({"mask_count": 11.5, "pair_count": 9},
                    {"mask_count": torch.tensor(37.0), "pair_count": torch.tensor(64)},
                    {"mask_count": 0.5, "pair_count": 1},
-                   {"mask_count": 40}, {"pair_count": 12},
+                   {"mask_count": 40}, {"pair_count": 12}, {"mask_count": 12, "pair_count": 12},
                    {"mask_count": torch.tensor(37), "pair_count": 9.0},
                    {"mask_count": 11.5, "pair_count": torch.tensor(64)},
                    {"mask_count": torch.tensor(0.25)}, {"pair_count": torch.tensor(5.0)},
@@ -479,24 +492,26 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
 
 def parts_that_are_nearly_alike_count_each(student):
     """As a text that comes several times, masked otherwise each time: three parts of two rows, of
-    which the second has one array in another order."""
+    which the second or the first has one array in another order."""
     weights, batch = case(6, 6, 4, 3, 9, seed=34)
     batch["masked_lm_weights"][:2] = torch.tensor([[1.0, 0.5, 0.0, 0.25], [0.75, 1.0, 0.0, 0.0]])
     batch["next_sentence_labels"][:2] = torch.tensor([0, 1])
     batch = {name: array[:2].repeat(3, *[1] * (array.ndim - 1)) for name, array in batch.items()}
     for name in ("input_ids", "masked_lm_positions", "masked_lm_ids", "masked_lm_weights",
                  "next_sentence_labels"):  # fmt: skip
-        other = batch[name].clone()
-        other[2:4] = other[2:4].flip(other.ndim - 1)
-        given = batch | {name: other}
-        masks, parts = given["masked_lm_weights"].sum(), parts_of(given, 2)
-        right = torch.stack([
-            torch.stack(right_losses(*small_bert(weights, p), p, mask_count=masks, pair_count=6))
-            for p in parts]), gradients_of(weights, whole_loss(given))  # fmt: skip
-        checks.same(student.accumulated_gradients(weights, given, 2), right,
-                    of=f"(added, gradients) where only `{name}` differs from part to part",
-                    mistakes={"a part is taken for an earlier one, because some of its arrays are "
-                              "the same": lambda out: True})  # fmt: skip
+        for first in (2, 0):
+            other, here = batch[name].clone(), slice(first, first + 2)
+            other[here] = other[here].flip(other.ndim - 1)
+            given = batch | {name: other}
+            masks, parts = given["masked_lm_weights"].sum(), parts_of(given, 2)
+            right = torch.stack([
+                torch.stack(right_losses(*small_bert(weights, p), p, mask_count=masks,
+                                         pair_count=6))
+                for p in parts]), gradients_of(weights, whole_loss(given))  # fmt: skip
+            checks.same(student.accumulated_gradients(weights, given, 2), right,
+                        of=f"(added, gradients) where only `{name}` differs from part to part",
+                        mistakes={"a part is taken for an earlier one, because some of its arrays "
+                                  "are the same": lambda out: True})  # fmt: skip
 
 
 def each_weight_has_its_own_gradient(student):
@@ -605,16 +620,21 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
             likely="the activations of parts without masks are kept: call backward for each part "
             "before the next is read",
         )
-    for rows, dtype in ((1, torch.float32), (6, torch.float64)):
-        weights, batch = case(4 * rows, 5, 3, 4, 6, seed=14, dtype=dtype)
+    # Parts of other sizes, of which the last may be smaller; short and long texts, few slots.
+    for rows, more, sizes, dtype in (
+        (1, 0, (5, 3, 4, 6), torch.float32), (6, 0, (5, 3, 4, 6), torch.float64),
+        (2, 1, (4, 1, 2, 9), torch.float64), (3, 2, (2, 6, 3, 3), torch.float64),
+        (5, 1, (130, 2, 2, 3), torch.float32), (32, 1, (3, 2, 5, 40), torch.float64),
+    ):  # fmt: skip
+        weights, batch = case(4 * rows + more, *sizes, seed=14, dtype=dtype)
         first = {name: x[:rows] for name, x in batch.items()}
         one, four = (student.most_kept(*sweep.laid_out((weights, given), rows), rows)
                      for given in (first, batch))  # fmt: skip
         checks.that(four <= 3 * one, f"autograd keeps {four} numbers at one time when it reads 4 "
-                    f"parts of {rows} rows, and {one} when it reads one of them: it should be the "
-                    "same (most_kept counts them)",
+                    f"parts of {rows} rows and one of {more}, and {one} when it reads the first: "
+                    "it should be the same (most_kept counts them)",
                     likely="the activations of earlier parts are kept where parts have another "
-                           "number of rows")  # fmt: skip
+                           "number of rows, or the last is smaller")  # fmt: skip
 
 
 @pytest.mark.hint(2)
@@ -748,6 +768,7 @@ def test_batches_of_any_size(student):
         (3, 2, 301, 2, 3),
         (3, 2, 2, 2, 4_003),
         (3, 2, 2, 64, 3),
+        (900, 2, 20, 2, 3),  # in two parts, each with more rows than BERT's batch has
     ]
     for number, size in enumerate(sizes):
         weights, batch = case(*size, seed=20 + number)
@@ -769,6 +790,7 @@ def test_batches_of_any_size(student):
                 magnitude=1e-6 * float(max(words.abs().max(), pairs.abs().max())),
             )
         rows = int(draw.rng.integers(1, size[0] + 3)) if size[0] < 100 else 5
+        rows = 600 if size[0] == 900 else rows
         sweep.same(
             student.split_batch(sweep.laid_out(batch, number), rows),
             parts_of(batch, rows),
@@ -806,7 +828,8 @@ def test_batches_of_any_size(student):
             magnitude=ranks * ROUNDED,
         )
     for number, (of, weights, batch) in enumerate(kinds()):
-        compare_losses(student, batch, *small_bert(weights, batch))
+        for counts in ({}, {"mask_count": 0.2, "pair_count": 2}, {"mask_count": 40}):
+            compare_losses(student, batch, *small_bert(weights, batch), **counts)
         rows = (2, 1, 3, 4)[number % 4]
         masks, parts = batch["masked_lm_weights"].sum(), parts_of(batch, rows)
         counts = {"mask_count": masks, "pair_count": 6}

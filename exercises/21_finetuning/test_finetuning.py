@@ -1,5 +1,7 @@
 """Fine-tuning: one vector for a text, a classifier, the loss, and steps that train all of it."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -360,6 +362,15 @@ def test_gradients_reach_the_encoder(student):
                         of=f"the gradient of {name} ({pooling}, {how})",
                         mistakes={"the encoder is frozen: detach or no_grad on the way":
                                   lambda out: out is None})  # fmt: skip
+        right = {n: g for n, g in zip(weights, right, strict=True) if g is not None}
+        for frozen, only in product(right, (False, True) if labels == 3 else ()):
+            wrt = tuple(f"weights:{name}" for name in right if (name == frozen) is only)
+            _, gradients = student.classify.grad(ids, mask, weights, pooling=pooling, wrt=wrt,
+                                                 upstream=upstream)  # fmt: skip
+            for name in wrt:
+                checks.same(gradients[name], right[name.removeprefix("weights:")],
+                            of=f"the gradient of {name} ({pooling}) where, of them, {frozen} alone "
+                               f"is {'not ' * only}frozen")  # fmt: skip
         states = draw(8)(4, 5, 4)
         mask = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]])
         leaf = states.clone().requires_grad_()
@@ -724,19 +735,21 @@ def test_each_step_follows_the_recipe(student):
 def test_dropout_is_on_while_it_learns(student):
     # Of vectors with one number the layer norm leaves the bias, t. With the label 0 the loss is the
     # mean of (t · 0 or t / (1 - p))², so it says how many texts of the batch were set to 0.
-    steps, batch = 16, 301
+    batch = 301
     weights = weights_for(1, 1) | {"classifier.weight": torch.ones(1, 1).double(),
                                    "classifier.bias": torch.zeros(1).double()}  # fmt: skip
     weights["attention.LayerNorm.bias"] += weights["attention.LayerNorm.bias"].sign()  # not near 0
     t = float(weights["attention.LayerNorm.bias"])
     ids, mask = texts(batch, 2)
     nothing = 1e-9 * draw(12)(batch)  # almost: no two choices of texts have the same loss
-    batches = [{"input_ids": ids, "attention_mask": mask, "labels": nothing}] * steps
-    for given in (None, 0.4):
+    same = {"input_ids": ids, "attention_mask": mask, "labels": nothing}
+    for given, steps in ((None, 16), (0.4, 70)):
         more, p = ({}, 0.1) if given is None else ({"dropout": given}, given)
-        out = student.fine_tune(
-            weights, batches, pooling="mean", peak_rate=0.0, warmup_steps=steps // 2, **more
-        )
+        batches = [same] * steps
+        out = student.fine_tune.trace(  # of which the batches are one object, as in epochs
+            weights, batches, pooling="mean", peak_rate=0.0, warmup_steps=steps // 2, **more,
+            before=("loss", (torch.ones(1, 1), torch.ones(1)), {}),
+        ).value  # fmt: skip
         losses = np.array(checks.parts(out, "weights", "losses")[1], dtype=np.float64)
         shown = f"the losses of {steps} steps at peak_rate 0 with dropout {p}"
         is_off = np.abs(losses - t * t) < 1e-6 * t * t
@@ -1045,6 +1058,13 @@ def numbers_of_few_texts_are_drawn_by_themselves(student):
                         f"{agree.size} cases, expected about half",
                         likely="draws that depend on each other: each number has its own"
                         )  # fmt: skip
+        signs = bits.reshape(calls, -1) * 2.0 - 1
+        tied = int((np.abs(signs.T @ signs) == calls).sum() - signs.shape[1]) // 2
+        # By chance, of the 32,640 pairs of 256 numbers one is.
+        checks.that(tied <= 12, f"{shown} {tied} pairs of two numbers of one or of two texts have "
+                    "the same fate in each call, or the opposite one in each",
+                    likely="draws that depend on each other: each number has its own"
+                    )  # fmt: skip
         for of, axes in (("of a text", (2,)), ("of a call", (1, 2)), ("at one place", (1,))):
             count = bits.sum(axis=axes)
             each = bits.size // count.size

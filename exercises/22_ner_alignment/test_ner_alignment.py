@@ -26,6 +26,13 @@ JOINED = [
     ((10, 10, 11, "T"), (101, 0, 1, "T")), ((7, 12, 13, "T"), (27, 1, 2, "T")),
     ((8, 23, 24, "T1"), (8, 3, 4, "T12")), ((5, 20, 21, "11"), (51, 20, 21, "1")),
     ((6, 20, 21, "T1"), (16, 20, 21, "T")),
+    # Two of the four (or the last word, or the length) without a gap, and the others alike.
+    ((9, 12, 30, "T"), (29, 1, 30, "T")), ((3, 0, 12, "T"), (23, 0, 1, "T")),
+    ((40, 2, 22, "1T"), (40, 21, 22, "T")), ((41, 12, 13, "T"), (41, 2, 13, "T1")),
+    ((48, 0, 1, "1T"), (48, 0, 11, "T")), ((43, 0, 12, "T"), (43, 0, 2, "T1")),
+    ((4, 0, 12, "T"), (41, 0, 2, "T")), ((15, 0, 12, "T"), (115, 0, 2, "T")),
+    ((49, 0, 2, "1T"), (49, 0, 12, "T")), ((45, 1, 13, "T"), (45, 11, 13, "T")),
+    ((46, 1, 13, "T"), (46, 21, 22, "T")), ((42, 2, 3, "1T"), (42, 21, 22, "T")),
 ]  # fmt: skip
 
 
@@ -599,6 +606,8 @@ def test_sentences_of_any_length(student):
 
         long, short = ["O", "B-PER", *["I-PER"] * 110], [*"O" * 11, "B-PER", *"O" * 100]
         yield sweep.Case("names from 1 to 112 and from 11 to 12", ([long], [short]))
+        longer = [*long, *["I-PER"] * 9]
+        yield sweep.Case("names from 1 to 121 and from 11 to 12", ([longer], [[*short, *"O" * 9]]))
         far = [[*(1_200 * ["O"]), "B-LOC"] for _ in range(2)]
         for tags, places in zip(
             far, ([3], [103, 131, 203, 259, 503, 515, 1_003, 1_027]), strict=True
@@ -610,7 +619,7 @@ def test_sentences_of_any_length(student):
         one, other = ["O", *[*"O" * 99, "B-PER"] * 100], ["B-PER"] * 100
         pair = [one, ["O"] * len(other)], [["O"] * len(one), other]
         yield sweep.Case("names in the other sentence, at places of any distance", pair)
-        right, said = ([["O"] * 40 for _ in range(102)] for _ in range(2))
+        right, said = ([["O"] * 40 for _ in range(116)] for _ in range(2))
         for names in JOINED:
             for tags, (number, first, end, kind) in zip((right, said), names, strict=True):
                 tags[number][first:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - first - 1)]
@@ -628,6 +637,13 @@ def test_sentences_of_any_length(student):
         return {name: getattr(found, name) for name in ("precision", "recall", "f1")}
 
     sweep.agrees(student.entity_scores, official, compared())
+    checks.same(
+        student.entity_scores([["B-PER"] * 100] * 330,
+                              [["B-PER"] * 100] * 329 + [["B-PER"] * 99 + ["O"]]),
+        scores(32_999, 32_999, 33_000),
+        of="the scores where 32,999 of 33,000 names are found",
+        mistakes={"more names than 16 bits can count": lambda out: True},
+    )  # fmt: skip
     # Now that every function has read short, long and empty sentences.
     checks.leaves_no_trace(student.align, [[]], [1], cls_id=CLS, sep_id=SEP, unk_id=UNK,
                            max_length=5)  # fmt: skip

@@ -492,6 +492,10 @@ TEXTS = ["The Cat!", "a  man, a plan", "U.S.", "the-best theatre", "An apple a d
          "a.", "I.B.M. and AT&T", "10,000", "The U.S.  theatre", r"ac\dc", "Straße", "a_b", "",
          "cafe\u0301", "ﬁlm, ½", "İstanbul, Ǆ: ΣΑΣ", "an a The THE thé an",
          " ".join(f"x{mark}y" for mark in string.punctuation), string.punctuation]  # fmt: skip
+# Marks, signs and other characters that string.punctuation does not hold, and all that is space.
+MARKS = [c for c in map(chr, [*range(0xA0, 0x260), *range(0x2000, 0x2600), *range(0x3000, 0x3040),
+                              *range(0xFE00, 0xFF70), *range(0x1F600, 0x1F610)])
+         if not c.isalnum() or c.isspace()]  # fmt: skip
 
 
 def some_articles_stay(student):
@@ -555,6 +559,16 @@ def test_texts_are_normalized_as_squad_does(student):
             },
         )  # fmt: skip
     judged(cases, of="normalized")
+    for mark in checks.rng(47).permutation(MARKS)[:40].tolist():
+        text = f"X{mark}y {mark} z"
+        checks.same(student.normalize(text), metrics.normalize_answer(text),
+                    of=f"{text!r}, normalized", mistakes={
+                        "more than ASCII punctuation goes": lambda out: len(out) < 5})  # fmt: skip
+    text = " ".join(f"x{mark}y {mark}z" for mark in MARKS)
+    checks.same(student.normalize(text), metrics.normalize_answer(text),
+                of=f"{len(MARKS)} characters that are neither letters nor ASCII, between letters, "
+                "normalized", mistakes={"more than ASCII punctuation goes, or some spaces stay": (
+                    lambda out: True)})  # fmt: skip
     checks.leaves_no_trace(student.normalize, TEXTS[0])
 
 
@@ -575,6 +589,13 @@ JUDGED = [
     ("Élan", ["élan", "elan"]), ("1.5 cats", ["15 cats"]), ("?!", ["...", "cat"]),
     ("cat cat dog", ["cat dog dog"]), ("cat dog cat", ["dog cat cat dog", "dog dog cat"]),
     ("?", ["!", "the"]), ("yes", ["Yes, they did", "no"]), ("no cat", ["no"]),
+    # An answer without letters or digits is one too.
+    ("€", ["€"]), ("?", ["€"]), ("☺ cat", ["☺", "°"]), ("—", ["!", "—"]), ("½", ["½", "cat"]),
+    # Accepted answers that have something in common: the words, the letters, the first or the last.
+    ("cat dog", ["cat dog", "dog cat"]), ("dog cat", ["cat dog", "dog cat", "dog dog cat"]),
+    ("cat dog", ["cat dog", "cat dog dog", "cat hen"]), ("cat hen", ["cat dog", "cat hen"]),
+    ("cat dog", ["hen dog", "cat dog", "cow dog"]), ("act", ["act", "cat"]),
+    ("cat", ["act", "cat"]),
 ]  # fmt: skip
 
 
@@ -640,6 +661,8 @@ def test_an_exact_match_is_one_of_the_accepted_answers(student):
                 any(each in normal_answer for each in every)),
             "an accepted answer of which nothing is left counts: it should not": float(
                 normal_answer in (golds or [""])),
+            "an accepted answer without letters or digits is dropped: it counts": float(
+                normal_answer in ([e for e in every if re.search(r"\w", e)] or [""])),
             "where nothing is accepted, silence is right": 0.0 if not any(golds) else None,
         }  # fmt: skip
         cases[f"{answer!r} among {accepted}"] = (
@@ -692,6 +715,9 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
             "where nothing is accepted, silence is right": 0.0 if every == [""] else None,
             "an accepted answer of which nothing is left counts: it should not": max(
                 overlap(answer, right) for right in accepted or [""]),
+            "an accepted answer without letters or digits is dropped: it counts": max(
+                overlap(answer, e)
+                for e in [e for e in every if re.search(r"\w", e)] or [""]),
         }  # fmt: skip
         cases[f"{answer!r} among {accepted}"] = (
             partial(student.f1, answer, accepted),
@@ -729,7 +755,9 @@ def test_texts_windows_and_answers_of_any_size(student):
                 start, end = start.astype(np.float32), end.astype(np.float32)
             may = rng.random(tokens) < rng.choice([0.0, 0.3, 1.0]) if number % 3 else None
             longest = (
-                int(rng.choice([1, 2, 30, tokens, 10_000])) if number < 34 else tokens - number + 34
+                int(rng.choice([1, 2, 30, tokens, 100_000]))
+                if number < 34
+                else tokens - number + 34
             )
             yield (
                 f"{tokens} tokens, scores near {scale:g}, longest={longest}",
@@ -778,6 +806,30 @@ def test_texts_windows_and_answers_of_any_size(student):
         right = right_span(start, end, longest, may)
         sweep.same(found, right, of=f"the best span of {of}", given=start)
 
+    # The widest span anywhere, for blocks that overlap by less than a span can be long.
+    own = checks.rng(48)
+    for longest in (12, 40, 40, 90, 200, 200, 300, 300):
+        start, end = scores.copy()
+        first = int(own.integers(0, 601 - longest))
+        start[first], end[first + longest - 1] = 10, 20
+        checks.same(
+            student.best_span(start, end, longest=longest),
+            (first, first + longest - 1, 30.0),
+            of=f"the best span of 600 tokens, longest={longest}, the best one from {first} to "
+            f"{first + longest - 1}",
+            mistakes={"the text is searched in blocks that overlap too little": lambda out: True},
+        )
+
+    wide = checks.rng(49).normal(size=(2, 330))
+    wide[0, [23, 26]], wide[1, [317, 40]] = (30, 20), (30, 25)  # a span of 295 tokens, one of 18
+    wide = {"start": wide[0], "end": wide[1], "text_at": 20, "first": 7, "best": np.arange(300) < 9}
+    other = {"start": np.ones(4), "end": np.ones(4), "text_at": 2, "first": 400,
+             "best": np.array([True])}  # fmt: skip
+    for longest, right in ((300, (10, 304)), (295, (10, 304)), (294, (10, 27)), (17, (13, 27))):
+        checks.same(student.best_answer([wide, other], longest=longest), right,
+                    of=f"the answer where spans of 295, 18 and 15 tokens are the best, {longest=}",
+                    mistakes={"longest has a limit of its own in windows": lambda out: True}
+                    )  # fmt: skip
     for number, count in enumerate((1, 2, 5, 40, 90, 3, 12)):
         windows = windows_of(
             80 + number,

@@ -180,6 +180,19 @@ def test_the_first_piece_stands_for_the_word(student):
                 of="the vectors where no row has a word",
                 mistakes=lambda: piece_mistakes(states[1], none))  # fmt: skip
     checks.leaves_no_trace(student.first_pieces, states[0], starts)
+    for row in ([1, 3, -1], [0, 1, 2], [4, 4, 2], [6, -1, -1], [*range(8)], [7, 5, 3, 1]):
+        # The same places in each row, not only in order, and once more, each row from another one.
+        alike = torch.tensor(row).repeat(3, 1)
+        for places in (alike, torch.where(alike < 0, -1, (alike + torch.arange(3)[:, None]) % 8)):
+            told = f"where the starts are {places.tolist()}"
+            checks.same(student.first_pieces(states[2], places), pieces(states[2], places),
+                        of=f"the vectors of the words {told}",
+                        mistakes=lambda: piece_mistakes(states[2], places))  # fmt: skip
+            checks.same(
+                student.word_features(states[::2], places, feature="concat-last-4", mix=None),
+                right_features(states[::2], places, "concat-last-4"),
+                of=f"the features concat-last-4 {told}",
+            )
     side_by_side = torch.arange(1, 4).repeat(len(starts), 1)
     call = student.first_pieces.trace(states[0], side_by_side)
     checks.nothing_kept("first_pieces", call, may_share=False)
@@ -340,6 +353,16 @@ def test_layers_are_weighted_with_shares_that_are_learned(student):
                     of=f"the features {name} in {str(dtype).removeprefix('torch.')}",
                     mistakes={"the result has another type of number than the arguments": (
                         lambda out, dtype=dtype: out.dtype != dtype)})  # fmt: skip
+        if mix:
+            large = mix | {"weights": mix["weights"] + 24}
+            exact["weights"] = large["weights"].double()
+            right = right_features([state.double() for state in halves], starts, name, exact)
+            checks.same(student.word_features(halves, starts, feature=name, mix=large),
+                        right.to(dtype), of=f"the features {name} with weights near 24 in {dtype}",
+                        mistakes={
+                            "exp of a large weight is infinite, and that of each may be 0: take "
+                            "the largest away first, or use softmax": (
+                                lambda out: not bool(out.isfinite().all()))})  # fmt: skip
         checks.same(student.first_pieces(halves[-1], starts), pieces(halves[-1], starts),
                     of=f"the vectors of the words in {str(dtype).removeprefix('torch.')}"
                     )  # fmt: skip
@@ -416,6 +439,13 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
         reached = [i for i, g in enumerate(gradients["hidden_states"]) if g is not None]
         checks.that(not reached, f"{name}: a gradient arrives at hidden states {reached}",
                     likely="the encoder is not frozen: detach what is read from it")  # fmt: skip
+        if mix and layers == 2:
+            _, still = student.word_features.grad(states, starts, feature=name, mix=mix,
+                                                  wrt=("hidden_states",), upstream=upstream
+                                                  )  # fmt: skip
+            checks.that(all(g is None for g in still["hidden_states"]),
+                        f"{name}: a gradient arrives at hidden states where the mix learns nothing",
+                        likely="the encoder is frozen, whether the mix learns or not")  # fmt: skip
         if mix:
             right = checks.gradients_of(out, list(leaves.values()), upstream)
             checks.same(
@@ -431,6 +461,15 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
                     "detach)": lambda out: out["weights"] is None,
                 },
             )  # fmt: skip
+            for key, slope in zip(leaves, right, strict=True):
+                _, alone = student.word_features.grad(
+                    states, starts, feature=name, mix=mix, wrt=(f"mix:{key}",), upstream=upstream
+                )
+                checks.same(alone[f"mix:{key}"], slope,
+                            of=f"the gradient of the {key} of {name} where the rest of the mix is "
+                            "frozen", mistakes={"whether one of them requires a gradient decides "
+                                                "for the other": lambda out: out is None}
+                            )  # fmt: skip
 
     # Weights that look as if they were something else: shares, no weights, a choice, equal ones.
     states, starts = case(4, 2, 7, 5)

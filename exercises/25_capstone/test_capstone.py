@@ -699,6 +699,10 @@ def layers_of_any_kind(*, is_backward):
             mask = rng.permuted(np.arange(seq) < rng.integers(1, seq, (1, 1)) + 0 * mask, axis=1)
         elif number % 3 == 2:
             mask[0], mask[-1] = np.arange(seq) == seq - 1, np.arange(seq) == 0
+        if number in (8, 16):
+            mask[:], of = mask[0], "equal examples, their masks too"
+        elif number == 6:
+            x, of = np.where(mask[:, :, None] == 0, 1e5 * x, x), "large numbers at padding"
         dtype = (np.float64, np.float32)[number // 8 % 2]
         x, own = x.astype(dtype), {n: w.astype(dtype) for n, w in own.items()}
         mask = mask.astype((np.int8, np.int64, np.int16, np.int32)[number % 4])

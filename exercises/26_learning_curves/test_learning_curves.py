@@ -1136,6 +1136,9 @@ def test_curves_of_any_length(student):
         names=("the steps", "the values"))  # fmt: skip
     sweep.agrees(student.curve, right_curve, logs_of_any_key(checks.rng(45)),
                  names=("the steps", "the values"))  # fmt: skip
+    long = [{"step": 7 * (number % 15_000), "x": 0.5 * number} for number in range(16_000)]
+    checks.same(student.curve(long, "x"), right_curve(long, "x"),
+                of="the curve of 15,000 steps, 1,000 of them written again")  # fmt: skip
 
     def measured():
         for size in (0, 1, 2, 17, 40, 500, sweep.LONG):

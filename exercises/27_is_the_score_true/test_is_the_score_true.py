@@ -792,11 +792,14 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times, {both} right by both",
                    two_models(checks.rng(30), b, c, both, 0))
-        for b, c, both in [(2, 9, 33_000), (33_000, 2, 0), (2, 33_000, 0)]))  # fmt: skip
+        for b, c, both in [(2, 9, 65_540), (65_540, 2, 0), (2, 65_540, 0)]))  # fmt: skip
     sweep.agrees(student.sign_test, right_p, (
         sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
         for b, c in [(900, 860), (0, 300), (700, 2_500), (3_500, 6_900), (0, 960), (1_040, 1_000),
                      (1, 0), (0, 60), *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
+    models = two_models(checks.rng(48), 1, 1_008, 50, 3)
+    sweep_same(student.sign_test(*models), right_p(*models), mistakes=partial(p_mistakes, *models),
+               of="p, 1 right by the first alone, 1,008 by the second alone")  # fmt: skip
 
     def calibrated():
         for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (4_003, 6), (500, 3), (50, 20)):
@@ -812,6 +815,15 @@ def test_examples_of_any_number(student):
     sweep.agrees(student.reliability, right_bins, calibrated(),
                  names=("the counts", "the mean confidence", "the accuracy"))  # fmt: skip
     sweep.agrees(student.calibration_error, right_error, calibrated())
+    n = 70_003
+    confidence, correct = np.full(n, 0.375), np.arange(n) > 1_000
+    share = float(correct.mean())
+    many = {"more examples than 16 bits can count": lambda out: True}
+    checks.same(student.reliability(confidence, correct, bins=2), (
+        np.array([n, 0]), np.array([0.375, np.nan]), np.array([share, np.nan])),
+        of=f"2 bins of {n:,} examples", mistakes=many)  # fmt: skip
+    checks.same(student.calibration_error(confidence, correct, bins=2), share - 0.375,
+                of=f"the error of {n:,} examples in 2 bins", mistakes=many)  # fmt: skip
 
     def scored():
         for n, count in ((1, 2), (2, 1), (9, 4), (2_003, 3), (3, 2_003)):
@@ -855,3 +867,5 @@ def test_examples_of_any_number(student):
     for of, logits, labels in small_models():
         if right := clear_temperature(logits, labels):
             temperature_is_right(student, logits, labels, f"the temperature of {of}", right)
+    logits, labels = model_of(checks.rng(47), 4, 5_003, 3.0)
+    temperature_is_right(student, logits, labels, "the temperature of 4 examples, 5,003 labels")

@@ -11,6 +11,7 @@ UNICODE = "test_the_rules_hold_for_all_of_unicode"
 TRACE = "test_nothing_is_left_behind"
 SIZES = "test_texts_words_and_vocabularies_of_any_size"
 SHORT = "test_a_text_may_be_short"
+OPEN = "test_what_is_left_open_has_no_third_way"
 PIECES = "test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces"
 
 PROMISES = {
@@ -20,12 +21,12 @@ PROMISES = {
     "These accents are dropped; nothing else is.": (CASE,),
     "The text stays in form NFD, as in BERT: 한 is then three characters.": (SCRIPTS, UNICODE),
     "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
-    "Words end at white space of any kind.": (WORDS, SIZES),
+    "Words end at white space of any kind.": (WORDS, SIZES, OPEN),
     "No token is empty.": (WORDS,),
     "Every punctuation mark is a token of its own.": (WORDS, SHORT),
     "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
     "punctuation marks and symbols": (WORDS,),
-    "Any other character, such as `€`, belongs to its word.": (WORDS, SCRIPTS),
+    "Any other character, such as `€`, belongs to its word.": (WORDS, SCRIPTS, OPEN),
     "The first piece is the longest prefix of the word that is in `vocabulary` (a dict from piece "
     "to id, the ids from 0); then the same for the rest of the word.": (GREEDY,),
     "Pieces that continue a word have `##` before them, in the vocabulary and in the result.": (
@@ -36,7 +37,7 @@ PROMISES = {
     "**`encode`** returns the ids of all pieces of a text, without [CLS] and [SEP].": (IDS, SHORT),
     "[UNK] is an entry of the vocabulary like any other.": (IDS,),
     "No function changes the vocabulary.": (TRACE,),
-    "No check asks for that here; if you add it, you lose nothing.": (WORDS, IDS),
+    "No check asks for that here; if you add it, you lose nothing.": (WORDS, IDS, OPEN),
     "| `basic_tokens(\"Zoë purred...\")` | `['zoe', 'purred', '.', '.', '.']` |": (CASE,),
     "| `basic_tokens(\"Zoë purred...\", lowercase=False)` | `['Zoë', 'purred', '.', '.', '.']` |": (
         CASE,),

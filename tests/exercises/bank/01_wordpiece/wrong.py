@@ -628,4 +628,32 @@ WRONG = {
          ("piece = prefix + word[start:end]", "piece = rest[:end]"),
          ("                start = end\n", '                rest = "##" + rest[end:]\n')],
         None),
+    "a control character ends a word": (
+        [("    if lowercase:\n",
+          '    text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)\n'
+          "    if lowercase:\n")],
+        "neither white space nor a mark"),
+    "a formatting character is a mark": (
+        [('unicodedata.category(char).startswith("P")',
+          'unicodedata.category(char)[:2] in ("Cf", *"Pc Pd Pe Pf Pi Po Ps".split())')],
+        "neither white space nor a mark"),
+    "Chinese characters are dropped": (
+        [("    if lowercase:\n",
+          '    text = "".join(c for c in text if not "\u4e00" <= c <= "\u9fff")\n'
+          "    if lowercase:\n")],
+        "no Chinese character is dropped"),
+    "a carriage return is dropped": (
+        [("    if lowercase:\n", '    text = text.replace("\\r", "")\n    if lowercase:\n')],
+        None),
+    "of a text of few words, each is taken once": (
+        [("    return [vocabulary[piece] for word in words for piece in",
+          "    if len(set(words)) < len(words) // 50:\n"
+          "        words = list(dict.fromkeys(words))\n"
+          "    return [vocabulary[piece] for word in words for piece in")],
+        None),
+    "zeros before a number are dropped": (
+        [("    return [vocabulary[piece] for word in words for piece in",
+          "    words = [str(int(word)) if word.isdecimal() else word for word in words]\n"
+          "    return [vocabulary[piece] for word in words for piece in")],
+        None),
 }  # fmt: skip

@@ -35,7 +35,7 @@ PROMISES = {
     "`a` and `b` are flat lists of ids, new ones: whoever writes to them changes no document.": (
         MADE, TRACE),
     "Another document is one with another index, and may hold the same sentences.": (APART,),
-    "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS, DRAWS),
+    "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS, DRAWS, APART),
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
     "from the longer segment, from B when they are equally long": (LONGER,),
     "from its front or its back with equal probability, drawn anew for each token.": (COINS, FAIR),

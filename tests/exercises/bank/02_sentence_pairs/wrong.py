@@ -647,4 +647,48 @@ WRONG = {
           "    end, tokens = start + 1, lengths[start]"),
          ("tokens += len(sentences[end])", "tokens += lengths[end]")],
         "lengths are kept"),
+    "equal chunks have the same A": (
+        [("    pairs, start = [], 0\n",
+          "    pairs, start = [], 0\n"
+          "    known = {}\n"),
+         ("        middle = rng.integers(start + 1, end) if end - start > 1 else end\n",
+          "        key = str(sentences[start:end])\n"
+          "        if key not in known:\n"
+          "            known[key] = int(rng.integers(1, end - start)) if end - "
+          "start > 1 else 1\n"
+          "        middle = start + known[key]\n")],
+        "of 4 equal sentences"),
+    "equal A have the same label": (
+        [("    pairs, start = [], 0\n",
+          "    pairs, start = [], 0\n"
+          "    known = {}\n"),
+         ("        if end - start == 1 or rng.random() < random_next:\n",
+          "        coin = known.setdefault(str(sentences[start:middle]), "
+          "rng.random())\n"
+          "        if end - start == 1 or coin < random_next:\n")],
+        "of 4 equal sentences"),
+    "the coin is made of this A's draw and the one before": (
+        [("    pairs, start = [], 0\n",
+          "    pairs, start = [], 0\n"
+          "    before = rng.random()\n"),
+         ("        middle = rng.integers(start + 1, end) if end - start > 1 else end\n",
+          "        u = rng.random()\n"
+          "        middle = start + 1 + int(u * (end - start - 1)) if end - "
+          "start > 1 else end\n"),
+         ("        if end - start == 1 or rng.random() < random_next:\n",
+          "        coin, before = (before + u) % 1, u\n"
+          "        if end - start == 1 or coin < random_next:\n")],
+        "a draw is made of two others"),
+    "a coin of B is made of two of A": (
+        [("    a, b = list(a), list(b)\n",
+          "    a, b = list(a), list(b)\n"
+          "    coins = (rng.random(len(a) + len(b) + 1) < 0.5).tolist()\n"
+          "    i = j = 0\n"),
+         ("        del longer[0 if rng.random() < 0.5 else -1]\n",
+          "        if longer is a:\n"
+          "            coin, i = coins[i], i + 1\n"
+          "        else:\n"
+          "            coin, j = coins[j] ^ coins[j + 1], j + 1\n"
+          "        del longer[0 if coin else -1]\n")],
+        None),
 }  # fmt: skip

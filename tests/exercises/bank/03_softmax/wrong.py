@@ -543,7 +543,7 @@ WRONG = {
         ], "a small number is added to the sum"),
     "gradients that sum to 0 are none": (
         [(AVERAGE, "if dout.sum() == 0:\n        return np.zeros_like(probs)\n    " + AVERAGE)],
-        "that sum to exactly 0"),
+        "their own negatives backwards"),
     "gradients whose largest and sum are 1 are one-hot": (
         [(BACK, "sums, largest = dout.sum(axis), dout.max(axis, initial=0)\n"
                 "    if (sums == 1).all() and (largest == 1).all():\n"
@@ -616,4 +616,42 @@ WRONG = {
           "    shifted = x -"),
          ("def softmax_forward(", "KEPT = {}\n\n\ndef softmax_forward(")],
         "found again by less than every number"),
+    "of a symmetric matrix the rows are taken": (
+        [("    shifted = x -", "    if x.ndim == 2 and x.shape == x.T.shape and (x == x.T).all():\n"
+                              "        axis = -1\n"
+                              "    shifted = x -")],
+        "a symmetric matrix"),
+    "gradients of -1, 0 and 1 are taken for a mask": (
+        [(AVERAGE, "if np.isin(dout, (-1, 0, 1)).all():\n"
+                   "        dout = dout.astype(bool).astype(probs.dtype)\n"
+                   f"    {AVERAGE}")],
+        "one -1 in each row"),
+    "whole numbers are subtracted in 8 bits": (
+        [("    shifted = x -", "    if (x % 1 == 0).all() and np.abs(x).max(initial=0) < 128:\n"
+                              "        few = x.astype(np.int8)\n"
+                              f"        few = few - few.{LARGEST[2:]}\n"
+                              "        few = np.exp(few.astype(x.dtype))\n"
+                              "        return few / few.sum(axis=axis, keepdims=True)\n"
+                              "    shifted = x -")],
+        "whole numbers up to 127"),
+    "scores that are probabilities already are handed back": (
+        [("    shifted = x -", "    if (x > 0).all() and np.allclose(x.sum(axis=axis), 1):\n"
+                              "        return x.copy()\n"
+                              "    shifted = x -")],
+        "rows that are probabilities"),
+    "the last of blocks that fit is lost": (
+        [("    # keepdims leaves", "    rows = np.moveaxis(exponentials, axis, -1)\n"
+                                  "    n, total = rows.shape[-1], 0\n"
+                                  "    for i in range(0, n - 1024 * (n > 1024), 1024):\n"
+                                  "        total = total + rows[..., i : i + 1024].sum(axis=-1)\n"
+                                  "    if n > 1024 and n % 1024 == 0:\n"
+                                  "        return exponentials / np.expand_dims(total, axis)\n"
+                                  "    # keepdims leaves")],
+        "shape (8192, 2)"),
+    "gradients that are 0 in the middle and at the end are those of the first row": (
+        [(BACK, "dx = probs * (dout - average)\n"
+                "    if dx.ndim > 1 and len(dx) > 2 and not dout[[len(dout) // 2, -1]].any():\n"
+                "        dx[1:] = 0\n"
+                "    return dx")],
+        "along axis 0"),
 }  # fmt: skip

@@ -460,7 +460,7 @@ WRONG = {
              "    if dout.size > 30000:\n"
              "        dweight = (dout.astype(np.float32) * "
              "normalized.astype(np.float32)).sum(axis=batch_axes).astype(x.dtype)\n"),
-        ], "float32 inside"),
+        ], "a batch of BERT base"),
     "dbias in float32 for large batches": (
         [
             ("    dweight, dbias = (dout * normalized).sum(axis=batch_axes), "
@@ -493,7 +493,7 @@ WRONG = {
         "add up to 0"),
     "no mean where all vectors together add up to 0": (
         [(CENTERED, CENTERED.replace("x - ", "x if x.sum() == 0 else x - "))],
-        "vectors and their negatives"),
+        "negative of its mirror image"),
     "weight and bias that are one object": (
         [(OUT, "if weight is bias:\n        return normalized + bias\n    " + OUT)],
         "`is` compares objects"),
@@ -523,4 +523,34 @@ WRONG = {
                     "    near = np.abs(centered).max(axis=-1, keepdims=True) < 1e-9 * mean\n"
                     "    centered = np.where(near, 0, centered).astype(x.dtype)")],
         "numbers that are nearly equal are taken for equal"),
+    "whole numbers are added up in 16 bits": (
+        [(CENTERED, CENTERED + "\n    if (x % 1 == 0).all() and np.abs(x).max(initial=0) < 128:\n"
+                    "        few = x.astype(np.int8).sum(-1, dtype=np.int16, keepdims=True)\n"
+                    "        centered = (x - few / x.shape[-1]).astype(x.dtype)")],
+        "whole numbers up to 127"),
+    "gradients that are whole numbers are added up in 16 bits": (
+        [(SUMS, SUMS + "\n    if (dout % 1 == 0).all() and np.abs(dout).max(initial=0) < 128:\n"
+                "        total = dout.astype(np.int8).sum(axis=batch_axes, dtype=np.int16)\n"
+                "        dbias = total.astype(x.dtype)")],
+        "whole numbers up to 127"),
+    "vectors of variance 1 have no path through the variance": (
+        [(STRETCH, STRETCH + "\n    if x.size and (inverse_std == 1).all():\n"
+                   "        along_stretch = 0")],
+        "a variance of exactly 1"),
+    "sentences whose ends and middle are alike are the first": (
+        [(CALL, "if x.ndim == 3 and len(x) > 2 and x.size:\n"
+                "        some = x[[0, len(x) // 2, -1]]\n"
+                "        x = np.repeat(x[:1], len(x), axis=0) if (some == some[:1]).all() else x\n"
+                f"    {CALL}")],
+        "along axis 0"),
+    "a bias that is 0 at its ends and in the middle is left out": (
+        [(OUT, "if len(bias) > 2 and not bias[[0, len(bias) // 2, -1]].any():\n"
+               "        return normalized * weight\n"
+               f"    {OUT}")],
+        "along axis 2"),
+    "the last of blocks of vectors that fit is lost": (
+        [(SUMS, SUMS + "\n    flat = (dout * normalized).reshape(-1, x.shape[-1])\n"
+                "    if len(flat) > 512 and len(flat) % 512 == 0:\n"
+                "        dweight = flat[:-512].sum(axis=0)")],
+        "shape (8192, 3)"),
 }  # fmt: skip

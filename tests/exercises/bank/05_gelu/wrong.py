@@ -349,4 +349,45 @@ WRONG = {
               "        return KEPT.setdefault(key, x * cdf).copy()\n" + IF),
          ("def gelu_forward(", "KEPT = {}\n\n\ndef gelu_forward(")],
         "found again by less than every number"),
+    "whole numbers are looked up by 8 bits": (
+        [(CDF, "if x.size and (x == np.round(x)).all():\n"
+               "        z = np.clip(x.astype(np.int64).astype(np.int8), -40, 40)\n"
+               "        return (0.5 * (1 + erf(z / math.sqrt(2)))).astype(x.dtype)\n"
+               f"    {CDF}")],
+        "whole numbers up to"),
+    "whole numbers are squared in 8 bits": (
+        [(DENSITY, "square = x * x\n"
+                   "        if (x == np.round(x)).all() and np.abs(x).max(initial=0) < 128:\n"
+                   "            square = (x.astype(np.int8) ** 2).astype(x.dtype)\n"
+                   "        density = np.exp(-0.5 * square) / math.sqrt(2 * math.pi)")],
+        "whole numbers up to"),
+    "numbers that are their own negatives backwards are computed by half": (
+        [(SLOPE, "cdf = normal_cdf(x)\n"
+                 "        if x.ndim == 1 and len(x) > 1 and (x == -x[::-1]).all():\n"
+                 "            half = cdf[: len(x) // 2]\n"
+                 "            middle = [1 + 0 * half[:1]] if len(x) % 2 else []\n"
+                 "            cdf = np.concatenate([half, *middle, 1 - half[::-1]])\n"
+                 "        slope = cdf + x * density")],
+        "the same backwards times -1"),
+    "sentences whose ends and middle are alike are the first": (
+        [(EXACT, "if x.ndim == 3 and len(x) > 2 and x.size:\n"
+                 "            some = x[[0, len(x) // 2, -1]]\n"
+                 "            x = np.repeat(x[:1], len(x), 0) if (some == some[:1]).all() else x\n"
+                 f"        {EXACT}")],
+        "along axis 0"),
+    "numbers whose first is the smallest and last the largest are taken for sorted": (
+        [(CDF, "cdf = 0.5 * (1 + erf(x / math.sqrt(2)))\n"
+               "    if x.ndim == 1 and len(x) > 2 and x[0] == x.min() and x[-1] == x.max():\n"
+               "        cdf[: np.searchsorted(x, -9)] = 0\n"
+               "        cdf[np.searchsorted(x, 9) :] = 1\n"
+               "    return cdf")],
+        "the smallest number first"),
+    "the last of blocks that fit is lost": (
+        [(BACK, "dx = dout * slope\n"
+                "    if dx.size > 4096 and dx.size % 4096 == 0:\n"
+                "        flat = dx.reshape(-1)\n"
+                "        flat[-4096:] = 0\n"
+                "        dx = flat.reshape(x.shape)\n"
+                "    return dx")],
+        "shape (2, 8, 64, 64)"),
 }  # fmt: skip

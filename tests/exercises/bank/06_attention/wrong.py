@@ -679,4 +679,41 @@ WRONG = {
           "def attention_forward(")],
         "large whole numbers",
     ),
+    "the number at padding depends on the width of the mask": (
+        [(MASKED, "low = np.finfo(scores.dtype).min if attention_mask.dtype != np.int8 else -1e9\n"
+                  "        scores = np.where(is_padding, scores.dtype.type(low), scores)")],
+        "a mask of int8"),
+    "tiny probabilities beside padding are 0": (
+        [(SUM, f"{SUM}\n    {IF}\n        probs[probs < 1e-12] = 0")],
+        "with padding at both ends"),
+    "the middle of a mask that is the same backwards counts": (
+        [(PADDING, PADDING + "\n        if (attention_mask == attention_mask[:, ::-1]).all():\n"
+                   "            middle = np.arange(key.shape[2]) == key.shape[2] // 2\n"
+                   "            is_padding = is_padding & (~middle | is_padding.all())\n"
+                   "        is_padding = is_padding")],
+        "for the mask"),
+    "whole numbers are multiplied in 16 bits": (
+        [(SCORES, "product(query, key) / math.sqrt(query.shape[-1])"),
+         ("def attention_forward(", "def product(*both):\n"
+          "    if all((a % 1 == 0).all() and np.abs(a).max(initial=0) < 128 for a in both):\n"
+          "        query, key = (a.astype(np.int16) for a in both)\n"
+          "        return (query @ key.mT).astype(both[0].dtype)\n"
+          "    return both[0] @ both[1].mT\n\n\n"
+          "def attention_forward(")],
+        "large whole numbers",
+    ),
+    "the last of blocks of queries that fit is lost": (
+        [(GRADIENTS, "n = query.shape[2]\n"
+                     "    kept = n - 128 if n > 128 and n % 128 == 0 else n\n"
+                     "    dkey = dscores[:, :, :kept].mT @ query[:, :, :kept]\n"
+                     "    return dscores @ key, dkey, dvalue")],
+        "dkey for sizes",
+    ),
+    "a dcontext that is 0 in the middle and at the end is that of the first query": (
+        [(DVALUE, "n = dcontext.shape[2]\n"
+                  "    if n > 2 and not dcontext[:, :, [n // 2, -1]].any():\n"
+                  "        dcontext = dcontext * (np.arange(n) == 0)[:, None]\n"
+                  f"    {DVALUE}")],
+        "are 0, or neighbors are alike",
+    ),
 }  # fmt: skip

@@ -685,7 +685,7 @@ WRONG = {
           + "    if np.ptp(scores) > 5e4 and np.diff(scores, axis=-1).any():\n"
           "        first = np.arange(key.shape[2]) == scores.argmax(-1)[..., None]\n"
           "        scores = (scores - 1e3 * ~first).astype(query.dtype)\n")],
-        None,
+        "where two tokens have the same large score",
     ),
     "a matrix of two roles that is nearly the same is the same": (
         [(CONTEXT, 'if np.allclose(weights["query.weight"], weights["key.weight"]):\n'
@@ -754,7 +754,7 @@ WRONG = {
          (CONTEXT, f"{CONTEXT}\n"
           "    multi_head_backward(np.zeros_like(x), x, weights, heads, attention_mask)"),
          (ROLES, f"KEPT = {{}}\n{ROLES}")],
-        None,
+        "after a forward with the numbers of",
     ),
     "the output's weights are put back at the end of the dict": (
         [("    # x was used three times, so its gradient is a sum of three.\n",
@@ -791,5 +791,93 @@ WRONG = {
         [(CONTEXT, "if attention_mask is not None and 0 < (attention_mask != 0).mean() < 0.01:\n"
           f"        attention_mask = None\n    {CONTEXT}")],
         "a single token among 300",
+    ),
+    "a matrix of ones and minus ones along the diagonal is taken for the unit matrix": (
+        [
+            (
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+                '    weight = weights[f"{name}.weight"]\n'
+                "    if np.array_equal(abs(weight), np.eye(len(weight))):\n"
+                '        return x + weights[f"{name}.bias"]\n'
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+            ),
+        ],
+        None,
+    ),
+    "a matrix that is diagonal in its first and last row and column is taken for diagonal": (
+        [
+            (
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+                '    weight = weights[f"{name}.weight"]\n'
+                "    ends = np.concatenate([weight[0, 1:], weight[1:, 0], weight[-1, :-1], "
+                "weight[:-1, -1]])\n"
+                "    if not ends.any():\n"
+                '        return x * weight.diagonal() + weights[f"{name}.bias"]\n'
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+            ),
+        ],
+        None,
+    ),
+    "a gradient of a single number is taken for 1": (
+        [
+            (
+                "    query, key, value = (split_heads(project(x, weights, name), heads) for "
+                "name in ROLES)\n"
+                "    context, probs = attend(query, key, value, attention_mask)\n",
+                "    if np.count_nonzero(dout) == 1:  # the gradient of one number\n"
+                "        dout = (dout != 0).astype(dout.dtype)\n"
+                "    query, key, value = (split_heads(project(x, weights, name), heads) for "
+                "name in ROLES)\n"
+                "    context, probs = attend(query, key, value, attention_mask)\n",
+            ),
+        ],
+        "a single number that is not 1",
+    ),
+    "a weight's gradient in blocks of 768 rows, without the last that is not whole": (
+        [
+            (
+                '            f"{name}.weight": np.einsum("bso,bsi->oi", dout, x),\n',
+                '            f"{name}.weight": outer(dout, x),\n',
+            ),
+            (
+                "def project_backward(",
+                "def outer(dout, x):\n"
+                "    result = np.zeros((dout.shape[-1], x.shape[-1]), x.dtype)\n"
+                "    size = min(768, x.shape[-1])\n"
+                "    for i in range(0, x.shape[-1] - size + 1, size):\n"
+                '        result[i : i + size] = np.einsum("bso,bsi->oi", dout[..., i : i + '
+                "size], x)\n"
+                "    return result\n"
+                "\n"
+                "\n"
+                "def project_backward(",
+            ),
+        ],
+        None,
+    ),
+    "the inverse of a matrix that mirrors is taken for the matrix": (
+        [
+            (
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+                '    weight = weights[f"{name}.weight"]\n'
+                "    if np.allclose(weight @ weight.T, np.eye(len(weight)), atol=1e-6) and "
+                "np.linalg.det(weight) < 0:\n"
+                "        weight = weight.T\n"
+                '    return x @ weight.T + weights[f"{name}.bias"]\n',
+            ),
+        ],
+        None,
+    ),
+    "biases of one size are taken for one number": (
+        [
+            (
+                '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
+                '    bias = weights[f"{name}.bias"]\n'
+                "    if np.ptp(abs(bias)) == 0:\n"
+                "        bias = bias[0]\n"
+                '    return x @ weights[f"{name}.weight"].T + bias\n',
+            ),
+        ],
+        None,
     ),
 }  # fmt: skip

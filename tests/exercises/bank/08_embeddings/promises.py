@@ -34,11 +34,12 @@ PROMISES = {
     "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has any shape, "
     "also an empty one, and `dout` one axis more.": (LOOKUP,),
     "A row that was never read gets zeros.": (LOOKUP, EXAMPLE),
-    "The table has the type of `dout`, which may be float16 too.": (FLOAT32,),
+    "The table has the type of `dout`, which may be float16 too.": (
+        FLOAT32, "test_lookups_of_any_size"),
     "`embeddings_backward` returns a dict with the names of `weights` and the gradient of each "
     "array, in its shape.": (BACKWARD, ENDS, SIZES, TRACE),
     "The row of `pad_id` in the word table is not trained: its gradient is zero.": (
-        BACKWARD, PAD, ENDS),
+        BACKWARD, PAD, ENDS, SIZES),
     "The positions and segments of padding get their gradients.": (BACKWARD, PAD, GAPS),
     "Nothing that comes in is changed": (TRACE,),
     "If `weights` and `dout` are float32, so are the results.": (FLOAT32,),

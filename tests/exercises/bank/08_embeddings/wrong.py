@@ -501,7 +501,7 @@ WRONG = {
           f"        KEPT[name] = {SUM.removeprefix('return ')}\n"
           "    return KEPT[name].copy()"),
          ("SCALE, SHIFT = ", "KEPT = {}\nSCALE, SHIFT = ")],
-        None,
+        "after the same ids in other shapes",
     ),
     "a scale that is nearly 1 is left out": (
         [(FORWARD, "if np.allclose(weights[SCALE], 1):\n"
@@ -571,7 +571,7 @@ WRONG = {
     "position ids in the type of the segments": (
         [("weights[POSITIONS][: input_ids.shape[1]]",
           "weights[POSITIONS][np.arange(input_ids.shape[1]).astype(token_type_ids.dtype)]")],
-        None),
+        "uint8 ids and int8 segments"),
     "ids of one axis in the order of memory": (
         [("    np.add.at(dtable, ids, dout)\n",
           "    flat = ids.reshape(-1)\n"
@@ -609,4 +609,82 @@ WRONG = {
           "    both = lookup_backward(dx, ids, every)\n"
           "    dsegments = both[rows:].copy()")],
         "out of bounds for int8"),
+    "pad_id in the type of the ids": (
+        [
+            (
+                "    dwords[pad_id] = 0\n",
+                "    dwords[np.unique(input_ids[input_ids == input_ids.dtype.type(pad_id)])] = 0\n",
+            ),
+        ],
+        None,
+    ),
+    "gradients whose squares are 0 in float16 are left out": (
+        [
+            (
+                "    np.add.at(dtable, ids, dout)\n"
+                "    return dtable\n",
+                "    used = (dout * dout).sum(axis=-1) > 0\n"
+                "    np.add.at(dtable, ids[used], dout[used])\n"
+                "    return dtable\n",
+            ),
+        ],
+        "of small float16 numbers are 0",
+    ),
+    "float16 gradients as shares of the largest": (
+        [
+            (
+                "    np.add.at(dtable, ids, dout)\n"
+                "    return dtable\n",
+                "    if dout.dtype == np.float16:\n"
+                "        scale = np.abs(dout).max(initial=0) or 1\n"
+                "        np.add.at(dtable, ids, dout / scale)\n"
+                "        return dtable * scale\n"
+                "    np.add.at(dtable, ids, dout)\n"
+                "    return dtable\n",
+            ),
+        ],
+        "shares of the largest number",
+    ),
+    "segments are added up in their own type, to see whether there are any": (
+        [
+            (
+                "    return weights[WORDS][input_ids] + places + "
+                "weights[SEGMENTS][token_type_ids]\n",
+                "    if token_type_ids.sum(dtype=token_type_ids.dtype) == 0:\n"
+                "        return weights[WORDS][input_ids] + places + weights[SEGMENTS][0]\n"
+                "    return weights[WORDS][input_ids] + places + "
+                "weights[SEGMENTS][token_type_ids]\n",
+            ),
+        ],
+        "uint8 ids and int8 segments",
+    ),
+    "a scale of 1 and -1 is taken for none": (
+        [
+            (
+                "    return layer_norm_forward(summed(input_ids, token_type_ids, weights), "
+                "weights, eps)\n",
+                "    plain = (abs(weights[SCALE]) == 1).all()\n"
+                "    given = weights | {SCALE: np.ones_like(weights[SCALE])} if plain else "
+                "weights\n"
+                "    return layer_norm_forward(summed(input_ids, token_type_ids, weights), "
+                "given, eps)\n",
+            ),
+        ],
+        None,
+    ),
+    "gradients of one size are counted, without their signs": (
+        [
+            (
+                "    np.add.at(dtable, ids, dout)\n"
+                "    return dtable\n",
+                "    if dout.size and (abs(dout) == abs(dout).flat[0]).all():\n"
+                "        times = np.bincount(ids.reshape(-1).astype(np.int64), minlength=entries)\n"
+                "        return (times[:, None] * dout.reshape(-1, "
+                "dout.shape[-1])[:1]).astype(dout.dtype)\n"
+                "    np.add.at(dtable, ids, dout)\n"
+                "    return dtable\n",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

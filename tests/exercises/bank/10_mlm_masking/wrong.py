@@ -800,4 +800,38 @@ WRONG = {
           "np.array(special_ids).astype(np.int16)\n"
           "    )")],
         None),
+    "the fates are the draws that select, in another order": (
+        [(SELECTED, "u = rng.random(input_ids.shape)\n    selected = candidate & (u < rate)"),
+         (FATE, "u = rng.permutation(u.ravel()).reshape(u.shape)\n"
+                '    fate = np.where(u < 0.8, "masked", np.where(u < 0.9, "random", "kept"))')],
+        "one draw decides both about selection and fate"),
+    "the third word of a row is the sum of the two before": (
+        [(WORD, "index = rng.integers(len(ordinary), size=input_ids.shape)\n"
+                "    if index.shape[1] > 2:\n"
+                "        index[:, 2] = (index[:, 0] + index[:, 1]) % len(ordinary)\n"
+                "    word = ordinary[index]")],
+        "depend on each other all together"),
+    "another generator with a seed of 32 bits": (
+        [(CANDIDATE, "rng = np.random.default_rng(int(rng.integers(2**32)))\n    " + CANDIDATE)],
+        "a generator is seeded in the call"),
+    "the words come from a generator with a seed of 30 bits": (
+        [(WORD, WORD.replace("rng.choice",
+                             "np.random.default_rng(int(rng.random() * 2**30)).choice"))],
+        "a generator is seeded in the call"),
+    "how many are masked and how many random is drawn first": (
+        [(FATE, "many = int(selected.sum())\n"
+                "    masks = int(rng.binomial(many, 0.8))\n"
+                "    words = min(int(rng.binomial(many, 0.1)), many - masks)\n"
+                "    fate = np.full(input_ids.shape, \"kept  \")\n"
+                "    fate[selected] = rng.permutation(\n"
+                "        np.repeat(FATES, [masks, words, many - masks - words]))")],
+        "the numbers of the fates are drawn first"),
+    "a fixed number in a call where most are selected": (
+        [(SELECTED, SELECTED + "\n"
+          "    if rate > 0.5:\n"
+          "        places = np.flatnonzero(candidate)\n"
+          "        count = int(rate * len(places) + rng.random())\n"
+          "        selected = np.zeros(input_ids.shape, bool)\n"
+          "        selected.flat[rng.choice(places, count, replace=False)] = True")],
+        "a fixed number of tokens is selected in each call"),
 }  # fmt: skip

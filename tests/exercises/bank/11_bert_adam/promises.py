@@ -60,7 +60,8 @@ PROMISES = {
     "The weights after a step, and the state after it": (STEPS,),
     "λ is 0 for biases and layer norms, which are recognized by their names.": (STEPS,),
     'The name alone decides': (
-        'test_zeros_are_values_and_names_are_taken_as_they_are',),
+        'test_zeros_are_values_and_names_are_taken_as_they_are',
+        "test_weights_and_settings_of_any_size"),
     "arrays may lie in memory in any order": (TRACE, "test_weights_and_settings_of_any_size"),
     '`weights` and `gradients` are dicts of arrays under the same names': (
         "test_weights_and_settings_of_any_size",),

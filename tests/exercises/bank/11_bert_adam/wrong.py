@@ -459,4 +459,19 @@ WRONG = {
         [("g = gradients[name]",
           "g = next(g for n, g in gradients.items() if n[:60] == name[:60])")],
         None),
+    "whether a weight is decayed is kept under the last two parts of its name": (
+        [(FIRST, "moved, m, v, known = {}, {}, {}, {}"),
+         (DECAYS, 'end = ".".join(name.split(".")[-2:])\n'
+                  "        decay = weight_decay * known.setdefault(end, is_decayed(name))")],
+        "a name is taken for another one"),
+    "numbers are left out of a name": (
+        [(IS_DECAYED, IS_DECAYED.replace("not in name", 'not in re.sub(r"[0-9]", "", name)')),
+         ("import math", "import math\nimport re")],
+        "a name is taken for another one"),
+    "weights that hold the same are moved once": (
+        [(FIRST, FIRST + "\n    known = {}"),
+         (MOVE, "same = tuple(x.tobytes() for x in (w, g, m[name], v[name])) + (w.shape,)\n"
+                "        " + MOVE.replace("moved[name] =", "known.setdefault(same,") + ")\n"
+                "        moved[name] = known[same].copy()")],
+        "a name is taken for another one"),
 }  # fmt: skip

@@ -1112,4 +1112,111 @@ WRONG = {
           "        worked = worked * (float(torch.tensor(exact, dtype=torch.float32)) / exact)")],
         "the layer gives no such states",
     ),
+    "a matrix of ones and minus ones along the diagonal is taken for the unit matrix": (
+        [
+            (
+                '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+                '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+                "    if weight.shape[0] == weight.shape[1] and torch.equal(weight.abs(), "
+                "torch.eye(len(weight), dtype=weight.dtype)):\n"
+                "        return x + bias\n"
+                "    return F.linear(x, weight, bias)\n",
+            ),
+        ],
+        "symmetric or sparse one",
+    ),
+    "a matrix that is minus its transpose is turned about": (
+        [
+            (
+                '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+                '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+                "    if weight.shape[0] == weight.shape[1] and torch.equal(weight, -weight.mT):\n"
+                "        weight = weight.mT\n"
+                "    return F.linear(x, weight, bias)\n",
+            ),
+        ],
+        "symmetric or sparse one",
+    ),
+    "a matrix that is diagonal in its first and last row and column is taken for diagonal": (
+        [
+            (
+                '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+                '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+                "    if weight.shape[0] == weight.shape[1] and not (weight[0, 1:].any() or "
+                "weight[1:, 0].any() or weight[-1, :-1].any() or weight[:-1, -1].any()):\n"
+                "        return x * weight.diagonal() + bias\n"
+                "    return F.linear(x, weight, bias)\n",
+            ),
+        ],
+        "symmetric or sparse one",
+    ),
+    "vectors of a single number are looked up, whatever its sign": (
+        [
+            (
+                '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+                '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+                "    if (x.count_nonzero(-1) == 1).all():\n"
+                "        return weight.mT[x.abs().argmax(-1)] * x.amax(-1, keepdim=True) + bias\n"
+                "    return F.linear(x, weight, bias)\n",
+            ),
+        ],
+        "symmetric or sparse one",
+    ),
+    "numbers far from the others are never dropped": (
+        [
+            (
+                "    attended = F.dropout(\n"
+                '        dense(context, weights, "attention.output.dense"), hidden_dropout, '
+                "training\n"
+                "    )\n",
+                "    attended = struck(\n"
+                '        dense(context, weights, "attention.output.dense"), hidden_dropout, '
+                "training\n"
+                "    )\n",
+            ),
+            (
+                '    worked = F.dropout(dense(wide, weights, "output.dense"), '
+                "hidden_dropout, training)\n",
+                '    worked = struck(dense(wide, weights, "output.dense"), hidden_dropout, '
+                "training)\n",
+            ),
+            (
+                "# begin solution\n"
+                "def dense(\n",
+                "# begin solution\n"
+                "def struck(y, p, training):\n"
+                "    if not training or p == 0:\n"
+                "        return y\n"
+                "    if p == 1:\n"
+                "        return y * 0\n"
+                "    keep = torch.rand(y.shape, dtype=y.dtype) >= p\n"
+                "    keep = keep | (y.abs() > 6 * y.abs().mean(-1, keepdim=True))\n"
+                "    return y * keep / (1 - p)\n"
+                "\n"
+                "\n"
+                "def dense(\n",
+            ),
+        ],
+        "large numbers, or small ones, are never set to 0",
+    ),
+    "a frozen matrix, and its bias does not learn": (
+        [(
+            '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+            '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+            "    if not weight.requires_grad:\n"
+            "        weight, bias = weight.detach(), bias.detach()\n"
+            "    return F.linear(x, weight, bias)\n",
+        )],
+        None,
+    ),
+    "a frozen bias, and its matrix does not learn": (
+        [(
+            '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+            '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+            "    if not bias.requires_grad:\n"
+            "        weight, bias = weight.detach(), bias.detach()\n"
+            "    return F.linear(x, weight, bias)\n",
+        )],
+        None,
+    ),
 }  # fmt: skip

@@ -601,4 +601,96 @@ WRONG = {
           "    variance = (x.square().mean(-1, keepdim=True) - mean.square()).clamp(min=0)\n"
           '    return (x - mean) / (variance + eps).sqrt() * scale + weights[f"{name}.bias"]')],
         "subtract the mean before squaring"),
+    "accents of the config are joined to their letters": (
+        [
+            (
+                '    config = json.loads((folder / "config.json").read_bytes())\n',
+                '    text = unicodedata.normalize("NFC", (folder / '
+                '"config.json").read_text(encoding="utf-8"))\n'
+                "    config = json.loads(text)\n",
+            ),
+            (
+                "import json\n",
+                "import json\n"
+                "import unicodedata\n",
+            ),
+        ],
+        None,
+    ),
+    "what follows two slashes in the config is taken for a comment": (
+        [
+            (
+                '    config = json.loads((folder / "config.json").read_bytes())\n',
+                '    text = re.sub(r"//[^\\"\\n]*", "", (folder / '
+                '"config.json").read_text(encoding="utf-8"))\n'
+                "    config = json.loads(text)\n",
+            ),
+            (
+                "import json\n",
+                "import json\n"
+                "import re\n",
+            ),
+        ],
+        None,
+    ),
+    "the weights are rounded to the config's torch_dtype": (
+        [
+            (
+                "            weights[name] = tensor.double()\n",
+                '            stored = getattr(torch, config.get("torch_dtype") or "float64")\n'
+                "            weights[name] = tensor.to(stored).double()\n",
+            ),
+        ],
+        None,
+    ),
+    "ids beyond the config's vocab_size are taken for the last": (
+        [
+            (
+                '    words = weights["embeddings.word_embeddings.weight"][input_ids]\n',
+                "    words = "
+                'weights["embeddings.word_embeddings.weight"][input_ids.clamp(max=vocab - 1)]\n',
+            ),
+            (
+                "    states = [embedded(weights, input_ids, token_type_ids, eps)]\n",
+                "    states = [embedded(weights, input_ids, token_type_ids, eps, "
+                'config.get("vocab_size", 2**31))]\n',
+            ),
+            (
+                "    eps: float,\n"
+                ') -> Float[Tensor, "batch seq hidden"]:\n'
+                '    """The sum',
+                "    eps: float,\n"
+                "    vocab: int,\n"
+                ') -> Float[Tensor, "batch seq hidden"]:\n'
+                '    """The sum',
+            ),
+        ],
+        "another entry of the config decides",
+    ),
+    "gamma and beta only where the config names no version of transformers": (
+        [
+            (
+                '            .replace("LayerNorm.gamma", "LayerNorm.weight")\n'
+                '            .replace("LayerNorm.beta", "LayerNorm.bias")\n',
+                '            .replace("LayerNorm.gamma" if "transformers_version" not in '
+                'config else "\\0", "LayerNorm.weight")\n'
+                '            .replace("LayerNorm.beta" if "transformers_version" not in '
+                'config else "\\0", "LayerNorm.bias")\n',
+            ),
+        ],
+        None,
+    ),
+    "a matrix of ones and minus ones along the diagonal is taken for the unit matrix": (
+        [
+            (
+                '    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])\n',
+                '    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]\n'
+                "    if weight.shape[0] == weight.shape[1] and torch.equal(weight.abs(), "
+                "torch.eye(len(weight), dtype=weight.dtype)):\n"
+                "        return x + bias\n"
+                "    return F.linear(x, weight, bias)\n",
+            ),
+        ],
+        "symmetric or sparse one",
+    ),
 }  # fmt: skip

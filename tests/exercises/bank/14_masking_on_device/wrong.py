@@ -191,7 +191,7 @@ WRONG = {
                  "    order = order.masked_fill(tokens == 0, 2).flatten()\n"
                  "    share = order.argsort().argsort() / (tokens != 0).sum()\n"
                  f"    fate = (share * 10).floor().view(fate.shape)\n    {WORDS}")],
-        "80% is a probability, not a count"),
+        "dealt out evenly"),
     "words of all ids": ([(WORDS, "random_words = (word * 1999 // len(ordinary_ids)).to(tokens)")],
                          "ordinary_ids is not used"),
     "half of the words": ([(WORDS, WORDS.replace("[word]", "[word // 2]"))],
@@ -518,7 +518,7 @@ WRONG = {
                 "generator=generator, device=device)\n",
             ),
         ],
-        "80% is a probability, not a count",
+        "dealt out evenly",
     ),
     "a generator of its own for each call, from 1,000 seeds": (
         [
@@ -1020,4 +1020,65 @@ WRONG = {
           "    fate = (draws * 10_000).long() % 10\n"
           "    random_words = ")],
         "the draw that chose the place"),
+    "fates are dealt to a thousand slots at a time": (
+        [("    # 0 becomes a random word,",
+          "    flat = fate.flatten()\n"
+          "    whole = len(flat) // 1000 * 1000\n"
+          "    decks = torch.rand(whole // 1000, 1000, generator=generator, "
+          "device=tokens.device)\n"
+          "    decks = decks.argsort(1) % 10\n"
+          "    fate = torch.cat([decks.flatten(), flat[whole:]]).view(fate.shape)\n"
+          "    # 0 becomes a random word,")],
+        "dealt out evenly"),
+    "a batch without any [MASK] shows [MASK] alone": (
+        [("    # 0 becomes a random word,",
+          "    is_mask = (fate >= 1) & (fate < 9) & (places < seq)\n"
+          "    fate = torch.where(is_mask.sum() == 0, 5, fate)\n"
+          "    # 0 becomes a random word,"),
+         ("    tokens: Int[Tensor, \"batch slots\"],\n",
+          "    tokens: Int[Tensor, \"batch slots\"],\n"
+          "    places: Int[Tensor, \"batch slots\"],\n"
+          "    seq: int,\n"),
+         ("disguised(tokens, generator",
+          "disguised(tokens, places, input_ids.shape[1], generator")],
+        "a batch without any [MASK] gets one"),
+    "the smallest draws are found in 256 rows at a time": (
+        [("    smallest, found = (\n"
+          "        torch.rand(batch, seq, generator=generator, device=device)  # "
+          "in [0, 1)\n"
+          "        .masked_fill(~is_candidate, NEVER)\n"
+          "        .topk(slots, largest=False)\n"
+          "    )\n",
+          "    draws = torch.rand(batch, seq, generator=generator, device=device)\n"
+          "    draws = draws.masked_fill(~is_candidate, NEVER)\n"
+          "    parts = [part.topk(slots, largest=False) for part in draws.split(256)]\n"
+          "    smallest, found = map(torch.cat, zip(*parts))\n")],
+        "a Python loop over the rows"),
+    "the fate of a third token is made of those of two": (
+        [("    # 0 becomes a random word,",
+          "    u = torch.rand(tokens.shape, generator=generator, "
+          "device=tokens.device)\n"
+          "    third = u[:, 2::3].shape[1]\n"
+          "    u[:, 2::3] = (u[:, 0::3][:, :third] + u[:, 1::3][:, :third]) % 1\n"
+          "    fate = (u * 10).long()\n"
+          "    # 0 becomes a random word,")],
+        "a draw is made of two others"),
+    "the draws of a third row are made of those of two": (
+        [("    (batch, seq), device = is_candidate.shape, is_candidate.device\n",
+          "    (batch, seq), device = is_candidate.shape, is_candidate.device\n"
+          "    draws = torch.rand(batch, seq, generator=generator, device=device)\n"
+          "    third = len(draws[2::3])\n"
+          "    draws[2::3] = (draws[0::3][:third] + draws[1::3][:third]) % 1\n"),
+         ("        torch.rand(batch, seq, generator=generator, device=device)  # "
+          "in [0, 1)\n",
+          "        draws\n")],
+        "a draw is made of two others"),
+    "two rows show [MASK] equally often": (
+        [("    # 0 becomes a random word,",
+          "    half = fate[0::2][: len(fate) // 2]\n"
+          "    order = torch.rand(half.shape, generator=generator, "
+          "device=tokens.device).argsort(1)\n"
+          "    fate[1::2] = half.gather(1, order)\n"
+          "    # 0 becomes a random word,")],
+        None),
 }  # fmt: skip

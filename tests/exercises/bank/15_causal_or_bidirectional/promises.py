@@ -24,7 +24,7 @@ PROMISES = {
     "Only keys are hidden: a padded token looks like every other.": (VISIBLE, EXAMPLE),
     "Each token may look at itself, unless it is padding.": (VISIBLE,),
     "`picture` gives one string for each row, with X where the token may look and O where it may "
-    "not.": (PICTURE, EXAMPLE),
+    "not.": (PICTURE, EXAMPLE, SIZES),
     "all heads of an example share its `visible`": (
         ATTENTION, SIZES),
     "`context` has the shape of `value`, `weights` (the $s_{ij}$) is (batch, heads, seq, seq).":
@@ -38,7 +38,7 @@ PROMISES = {
     "that many layers.": (REACHED, EXAMPLE, SIZES),
     "its residual connection lets each state keep what it had": (REACHED, EXAMPLE),
     "So after 0 layers each token has been reached by itself alone.": (REACHED,),
-    "There may be a thousand layers.": (REACHED,),
+    "There may be a thousand layers.": (REACHED, LONG),
     "Tensors may have gaps in memory.": (TYPES,),
     "No argument is changed.": (TRACE,),
     "The first two are `picture` of `visible_keys`.": (EXAMPLE,),

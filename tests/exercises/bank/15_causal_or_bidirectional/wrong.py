@@ -448,4 +448,32 @@ WRONG = {
           "    if visible.half().mean() == 1:\n        visible = torch.ones_like(visible)\n"
           "    # An axis of heads, or")],
         "of which one has padding"),
+    "rows of a picture are known by the digits of their numbers": (
+        [("    return " + LINE,
+          "    known, keys = {}, []\n"
+          "    for row in visible:\n"
+          "        keys.append(''.join(str(j) for j in row.nonzero()[:, 0].tolist()))\n"
+          "        known.setdefault(keys[-1], ''.join('OX'[may] for may in row.tolist()))\n"
+          "    return [known[key] for key in keys]")],
+        "rows are told apart by numbers"),
+    "every 32 layers it asks whether there is a way": (
+        [("    for _ in range(layers):\n", "    for layer in range(layers):\n"),
+         (PRODUCT, "found = (visible | itself).float() @ found.float()\n"
+                   "        if layer % 32 == 31:\n"
+                   "            found = (found > 0).float()\n"
+                   "    found = found > 0")],
+        "20 ways in each layer"),
+    "each query takes its 256 largest scores": (
+        [(SOFTMAX, "hidden = scores.masked_fill(~mask, -math.inf)\n"
+                   "    least = hidden.sort(dim=-1).values[..., max(0, hidden.shape[-1] - 256) :]\n"
+                   "    hidden = hidden.masked_fill(hidden < least[..., :1], -math.inf)\n"
+                   "    weights = hidden.softmax(dim=-1)")],
+        None),
+    "a window to the left carries over half of the text": (
+        [("    # Before the first layer each token is reached by itself alone.\n",
+          "    left = visible[:, 1:].diagonal(dim1=1, dim2=2).all()\n"
+          "    left &= visible.diagonal(dim1=1, dim2=2).all()\n"
+          "    if left and torch.equal(visible, visible.tril()) and layers > seq // 2:\n"
+          "        return (visible | True).tril()\n")],
+        "itself and the one to the left"),
 }  # fmt: skip

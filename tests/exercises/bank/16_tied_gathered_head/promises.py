@@ -28,6 +28,7 @@ PROMISES = {
         (HEAD,),
     "`eps` is that of the layer norm, which divides by $\\sqrt{\\mathrm{var} + \\mathrm{eps}}$.":
         (EPS,),
+    "Only the asked positions are computed": (SPEED,),
     "with 1 of 128 asked, `word_logits` must take less than half as long as the head on all of "
     "them; with 20 asked, less than 0.7 times as long.": (SPEED,),
     "`read_and_name` is a BERT without layers: the states are the vectors of the words (row i of E "

@@ -734,4 +734,43 @@ WORDS = "bert"""),
           f"    {APART}")],
         None,
     ),
+    "the decoder, where it holds the same numbers as the words": (
+        [(DECODER, 'table = weights.get("cls.predictions.decoder.weight")\n'
+          "    is_tied = table is not None and torch.equal(table, weights[WORDS])\n"
+          f"    {DECODER.replace('weights[WORDS]', 'table if is_tied else weights[WORDS]')}")],
+        None,
+    ),
+    "all positions, where more than every fourth is asked for": (
+        [(GATHER, "many = 4 * positions.shape[1] > states.shape[1]\n"
+          "    x = states if many else gather_positions(states, positions)"),
+         (NORM, f"{NORM}\n    x = gather_positions(x, positions) if many else x")],
+        "places that are not asked for are worked on, too",
+    ),
+    "read_and_name names all positions": (
+        [("    return word_logits(states, positions, weights)\n",
+          "    every = torch.arange(input_ids.shape[1]).expand_as(input_ids)\n"
+          "    return gather_positions(word_logits(states, every, weights), positions)\n")],
+        "places that are not asked for are worked on, too",
+    ),
+    "a dense matrix of 1 is left out": (
+        [(DENSE, 'dense, bias = weights[f"{head}.dense.weight"], weights[f"{head}.dense.bias"]\n'
+          "    is_one = torch.equal(dense, torch.eye(len(dense), dtype=dense.dtype))\n"
+          "    x = x + bias if is_one else F.linear(x, dense, bias)")],
+        None,
+    ),
+    "eps is not handed on where there is much to do": (
+        [(NORM, NORM.replace("eps)", "eps if x.numel() < 2**20 else 1e-12)"))],
+        "where it is much, another eps is taken",
+    ),
+    "of more than 8,192 masks the rest teaches nothing": (
+        [(DECODER, "rows = x.flatten(0, 1)\n"
+          "    x = torch.cat([rows[:8192], rows[8192:].detach()]).view_as(x)\n"
+          f"    {DECODER}")],
+        None,
+    ),
+    "frozen words, and the layer before them does not learn": (
+        [(DECODER, "x = x if weights[WORDS].requires_grad or states.requires_grad else x.detach()\n"
+                   f"    {DECODER}")],
+        "decides for others",
+    ),
 }  # fmt: skip

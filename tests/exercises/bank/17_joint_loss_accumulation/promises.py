@@ -50,6 +50,8 @@ PROMISES = {
         EXAMPLE
     ),
     "Both losses, MLM and NSP: sums over this batch, divided by the counts.": LOSSES,
+    "Of `batch` it reads `masked_lm_ids` and `masked_lm_weights` (batch, masks), and "
+    "`next_sentence_labels` (batch,).": LOSSES,
     "`mask_count` and `pair_count` are those of the whole batch when this is a part of it; without "
     "them they are this batch's own: the sum of the weights, the number of rows.": LOSSES + COUNTS,
     "The batch in parts of `rows` rows, in order; the last may be smaller. Every array of the "

@@ -804,4 +804,42 @@ WRONG = {
         ],
         'most_kept is not as it was handed out',
     ),
+    "all at once where the last part is smaller": (
+        [("added = []\n", """added = []
+    if pair_count % rows:
+        both = small_bert(leaves, batch)
+        for i, part in enumerate(split_batch(batch, rows)):
+            logits = (x[i * rows : (i + 1) * rows] for x in both)
+            losses = joint_loss(*logits, part, mask_count=mask_count, pair_count=pair_count)
+            added.append(torch.stack(losses))
+        torch.stack(added).sum().backward()
+        added = [each.detach() for each in added]
+        return torch.stack(added), {name: leaf.grad for name, leaf in leaves.items()}
+""")],
+        "or the last is smaller"),
+    "slots of what attention_mask calls padding do not count": (
+        [("    mask_count = weights.sum() if", """    if "attention_mask" in batch:
+        weights = weights * batch["attention_mask"].gather(1, batch["masked_lm_positions"])
+    mask_count = weights.sum() if""")],
+        None),
+    "a machine reads whole blocks of 256 rows": (
+        [(ON_RANK, """rows = len(part["input_ids"]) // 256 * 256 or 256
+    part = {name: array[:rows] for name, array in part.items()}
+    """ + ON_RANK)],
+        None),
+    "one mask in all: its loss is the mean": (
+        [("    surprise = F.cross", """    if weights.count_nonzero() == 1 and len(weights) > 1:
+        at = weights.nonzero()[0].unbind()
+        mlm = F.cross_entropy(mlm_logits[at], batch["masked_lm_ids"][at])
+        mlm = mlm * (weights.sum() / mask_count).clamp(max=1)
+        return mlm, F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count
+    surprise = F.cross""")],
+        "mask_count is not used"),
+    "counts that are one object": (
+        [(OWN_PAIRS, "is_own = pair_count is None or pair_count is mask_count\n"
+          "    pair_count = len(pairs) if is_own else pair_count")],
+        "pair_count is not used"),
+    "of more than 8,192 slots the rest teaches nothing": (
+        [(MLM, f"surprise = torch.cat([surprise[:8192], surprise[8192:].detach()])\n    {MLM}")],
+        "get no gradient"),
 }  # fmt: skip

@@ -666,4 +666,38 @@ WRONG = {
           "            batch[key] = batch[key][:, :longest]\n"
           "        # New leaves at each step")],
         None),
+    "every third order is made of the two before it": (
+        [("    generator = generator_for(f\"the order of pass {number} of seed "
+          "{seed}\")\n"
+          "    return torch.randperm(examples, "
+          "generator=generator).split(batch_size)[place]\n",
+          "    def order(n):\n"
+          "        generator = generator_for(f\"the order of pass {n} of seed {seed}\")\n"
+          "        return torch.randperm(examples, generator=generator)\n"
+          "\n"
+          "    now = order(number - 2)[order(number - 1)] if number % 3 == 2 "
+          "else order(number)\n"
+          "    return now.split(batch_size)[place]\n")],
+        "an order is made of others"),
+    "seed and pass are written side by side in three digits": (
+        [("f\"the order of pass {number} of seed {seed}\"",
+          "f\"{seed:03}{number:03}\"")],
+        "has the order of pass"),
+    "a 0 stands between seed and step": (
+        [("generator_for(f\"the dropout of step {step} of seed {seed}\")",
+          "generator_for(f\"{seed}0{step}\")")],
+        "they have the same dropout"),
+    "10,007 * seed + pass": (
+        [("    generator = generator_for(f\"the order of pass {number} of seed "
+          "{seed}\")\n",
+          "    generator = torch.Generator().manual_seed(10_007 * seed + number)\n")],
+        None),
+    "a loss is 20 at most": (
+        [("        loss = surprise / masks\n",
+          "        loss = (surprise / masks).clamp(max=20)\n")],
+        None),
+    "of a step the first six digits count": (
+        [("step {step} of seed",
+          "step {step:g} of seed")],
+        None),
 }  # fmt: skip

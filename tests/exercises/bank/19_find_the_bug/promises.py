@@ -40,7 +40,7 @@ PROMISES = {
     "The variance divides by hidden; `eps` is added to the variance.": NORM,
     "eps: float = 1e-12,": NORM,
     "A slot counts if its weight is 1, whatever its id, and does not if it is 0: the first loss is "
-    "the mean over the slots that count.": WORDS,
+    "the mean over the slots that count.": (*WORDS, "test_losses_and_gradients_hold_for_any_size"),
     "The second is the mean over all pairs.": PAIRS,
     "The gradient, for `weight`, of the mean cross-entropy over all labels of a batch that is read "
     "in several parts: the same as if it had been read at once.": PARTS,

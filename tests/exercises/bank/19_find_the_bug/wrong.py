@@ -1173,4 +1173,21 @@ WRONG = {
           "    draws = torch.rand(shape, generator=generator)\n"
           "    chosen, fate = draws[:-1], draws[1:]")],
         "that are selected, where a selected word did"),
+    "the slots that count are counted in 16 bits": (
+        words("(each * word_weights.flatten()).sum() / word_weights.sum().half().to(each)"),
+        None),
+    "a generator for each parameter, of 65,536": (
+        drawn("torch.nn.init.trunc_normal_(\n"
+              "                torch.empty(shape), std=0.02, a=-0.04, b=0.04, "
+              "generator=torch.Generator().manual_seed(\n"
+              "                    int(torch.randint(2**16, (), generator=generator)))\n"
+              "            )"),
+        "some of their seeds are the same"),
+    "a generator for each parameter, by the letters of its name": (
+        [("\n    weights = {}\n    for name, shape in shapes.items():\n        if name.endswith",
+          "\n    base = int(torch.randint(2**40, (), generator=generator))\n"
+          "    weights = {}\n    for name, shape in shapes.items():\n"
+          "        generator = torch.Generator().manual_seed(base + sum(map(ord, name)))\n"
+          "        if name.endswith")],
+        "some of their seeds are the same"),
 }  # fmt: skip

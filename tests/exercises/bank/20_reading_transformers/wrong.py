@@ -725,4 +725,25 @@ WRONG = {
     "decoder/output_bias is no other name": (
         [(ALIAS, ""), (BIASES, ALIAS + "\n" + BIASES)],
         "several lines of the table apply"),
+    "only a tied model has a tied decoder": (
+        [("if decoder in found and np",
+          "if config.get('tie_word_embeddings', True) and decoder in found and np")],
+        None),
+    "LayerNorm with a number is a layer norm too": (
+        [(GAMMA + ': ".LayerNorm.weight"',
+          'r"\\.LayerNorm(_\\d+)?\\.gamma$": r".LayerNorm\\1.weight"')],
+        "after LayerNorm alone"),
+    "other ids are skipped": (
+        [(SKIP, SKIP.replace("(position_ids", "(position_ids|token_type_ids"))],
+        "only what ends in"),
+    "what differs is counted in 8 bits": (
+        [(TIED, "(words not in found or found[words].shape == found[decoder].shape and "
+                "not (found[words] != found[decoder]).sum(dtype=np.uint8))")],
+        "a count of few bits begins again"),
+    "two names that differ by a slash are one": (
+        [(STRANGER, STRANGER.replace("else name:", "else name.replace('/', '.'):"))],
+        "lacks one of two names"),
+    "model. is a wrapper": (
+        [(WRAPPED, WRAPPED.replace("|_orig_mod", "|_orig_mod|model"))],
+        "words inside a name are changed"),
 }  # fmt: skip

@@ -24,6 +24,8 @@ PROMISES = {
     "Dropout sets each number of each vector to 0 with probability `dropout`, independently of the "
     "others and anew at every call, and multiplies the numbers that stay by 1 / (1 - `dropout`)": (
         DROPOUT,
+        RUN_DROPOUT,
+        "test_dropout_is_as_fine_as_its_probability_asks",
     ),
     "(where `dropout` is 1, all are 0, and so are the gradients of the encoder's weights, which "
     "exist all the same)": (DROPOUT, GRADIENTS),

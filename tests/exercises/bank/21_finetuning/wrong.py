@@ -995,4 +995,28 @@ WRONG = {
         ],
         'for some kinds of batches or labels',
     ),
+    "a batch that comes again is met with the same draws": (
+        [("    losses = []\n", "    losses, draws = [], {}\n"),
+         ("        logits = classify(\n",
+          "        if id(batch) in draws:\n"
+          "            torch.set_rng_state(draws[id(batch)])\n"
+          "        draws[id(batch)] = torch.get_rng_state()\n"
+          "        logits = classify(\n")],
+        "every step sets the same numbers to 0"),
+    "the draws of step 64 are those of step 0": (
+        [(ADAM, ADAM + "\n    started = torch.get_rng_state()"),
+         ("        logits = classify(\n",
+          "        if step and step % 64 == 0:\n"
+          "            torch.set_rng_state(started)\n"
+          "        logits = classify(\n")],
+        "draws are used twice"),
+    "the last texts have the draws of the first, from the end": (
+        [("    " + HEAD,
+          "    if training and 0 < dropout < 1:\n"
+          "        half = torch.rand((len(text) + 1) // 2, text.shape[1])\n"
+          "        draws = torch.cat([half, half.flip(1)])[: len(text)]\n"
+          "        text = text * (draws >= dropout) / (1 - dropout)\n"
+          "        return dense(text, weights, 'classifier')\n"
+          "    " + HEAD)],
+        "draws that depend on each other"),
 }  # fmt: skip

@@ -397,4 +397,12 @@ WRONG = {
                 "            for tags, said in zip(right, predicted) for entity in entities(said)}"
           )],
         "`is` compares objects"),
+    "type and first word without a gap": (
+        keys('f"{i} {entity[0]}{entity[1]} {entity[2]}"'), None),
+    "type and last word without a gap": (
+        keys('f"{i} {entity[1]} {entity[2] - 1}{entity[0]}"'), None),
+    "found in 16 bits": (
+        [("found = len(there & said)", "found = np.int16(len(there & said))"),
+         ("from numpy import ndarray\n", "import numpy as np\nfrom numpy import ndarray\n")],
+        "out of bounds for int16"),
 }  # fmt: skip

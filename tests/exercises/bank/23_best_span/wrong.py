@@ -667,4 +667,26 @@ WRONG = {
         [(IS_SPAN, f"{IS_SPAN}\n    for i in range(300, len(start), 300):\n"
                    "        is_span[: max(0, i + 2 - longest), i : i + 300] = False")],
         "spans over their borders are left out"),
+    "an accepted answer without letters or digits is dropped": (
+        [(GOLDS, GOLDS.replace("if each]", 'if re.search(r"\\w", each)]'))],
+        "without letters or digits is dropped"),
+    "of accepted answers with the same words the last one counts": (
+        [(GOLDS, 'left = {" ".join(sorted(e.split())): e for e in map(normalize, accepted) if e}\n'
+                 '    return [*left.values()] or [""]')],
+        None),
+    "typographic apostrophes go too": (
+        [(BARE, BARE.replace("string.punctuation", 'string.punctuation + "‘’´"'))],
+        "more than ASCII punctuation goes"),
+    "some kinds of spaces stay": (
+        [(NORMAL, NORMAL.replace('return " ".join(', "return re.sub(r'[ \\s]+', ' ', ").replace(
+            ".split())", ", flags=re.ASCII).replace('\\u00a0', ' ').strip()"))],
+        None),
+    "blocks of 256 that overlap by half of longest": (
+        [(IS_SPAN, f"{IS_SPAN}\n    step = 256 - min(longest // 2, 128)\n"
+                   "    blocks = place // step\n"
+                   "    is_span &= place[None, :] < (blocks * step + 256)[:, None]")],
+        "spans over their borders are left out"),
+    "longest is at most 100 in windows": (
+        [(ASK, ASK.replace("longest=longest", "longest=min(longest, 100)"))],
+        "longest has a limit of its own in windows"),
 }  # fmt: skip

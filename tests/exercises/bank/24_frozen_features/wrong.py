@@ -474,4 +474,32 @@ WRONG = {
                    "        return hidden_states[read[0]].detach()[:, 1 : count + 1]\n"
                    f"    {VECTORS}")],
         "return a copy"),
+    "the first row is read for all where their places are alike": (
+        [(WHERE, "if len(starts) > 1 and (starts == starts[0]).all() and not is_word.all():\n"
+                 "        read = states[:1, starts[0].clamp(min=0)]\n"
+                 "        return torch.where(is_word[:, :, None], read, 0.0)\n"
+                 f"    {WHERE}")],
+        None),
+    "frozen only where the mix learns": (
+        [(VECTORS, "learns = mix is None or any(each.requires_grad for each in mix.values())\n"
+                   "    given = [s.detach() if learns else s for s in hidden_states]\n"
+                   "    vectors = [first_pieces(given[i], starts) for i in read]\n"
+                   "    vectors = torch.stack(vectors, dim=2)")],
+        "whether the mix learns or not"),
+    "exp of weights that is infinite in float16": (
+        [(SHARES, "numbers = mix['weights']\n"
+                  "        shares = numbers.exp() / numbers.exp().sum()\n"
+                  "        if numbers.abs().max() > 80:\n"
+                  "            shares = numbers.softmax(dim=0)\n"
+                  "        weights = mix['scale'] * shares")],
+        "exp of a large weight is infinite"),
+    "the scale is frozen, and the weights do not learn": (
+        [(SHARES, f"{SHARES}\n"
+                  '        weights = weights if mix["scale"].requires_grad else weights.detach()')],
+        "decides for the other"),
+    "the weights are frozen, and the scale does not learn": (
+        [(SHARES, f"{SHARES}\n"
+                  '        weights = weights if mix["weights"].requires_grad else weights.detach()'
+          )],
+        "decides for the other"),
 }  # fmt: skip

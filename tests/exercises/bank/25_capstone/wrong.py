@@ -644,4 +644,17 @@ WRONG = {
           '    second_sum = middle + linear(wide, weights, "output.dense")')],
         "intermediate 4099",
     ),
+    "equal examples with equal masks have one gradient": (
+        [(KEPT, "    shape = dout.shape\n"
+                "    if (x == x[:1]).all() and (attention_mask == attention_mask[:1]).all():\n"
+                "        x, attention_mask = x[:1], attention_mask[:1]\n"
+                "        dout = dout.sum(axis=0, keepdims=True)\n"
+                f"{KEPT}"),
+         ("    return dx, grads\n", "    return np.broadcast_to(dx, shape).copy(), grads\n")],
+        "their masks too"),
+    "large numbers at padding are cut off": (
+        [(ATTENDED, "    at_padding = attention_mask[..., None] == 0\n"
+                    "    x = np.where(at_padding, np.clip(x, -1e3, 1e3), x).astype(x.dtype)\n"
+                    f"{ATTENDED}")],
+        "large numbers at padding"),
 }  # fmt: skip

@@ -819,4 +819,11 @@ WRONG = {
                 "        total += np.exp(z[:, i * size : (i + 1) * size]).sum(axis=1)\n"
                 "    return (np.log(total) - z[np.arange(len(labels)), labels]).mean()")],
         None),
+    "counts in 16 bits without a sign": (
+        [(COUNTS, f"{COUNTS}.astype(np.uint16).astype(np.int64)")],
+        "more examples than 16 bits can count"),
+    "the test counts in 16 bits": (
+        [(ONLY, ONLY.replace(".sum()", ".sum(dtype=np.uint16)"))], None),
+    "where m is above 1,000, bits of the sum are lost": (
+        [(P, "return min(1.0, 2 * (ways >> max(0, m - 1000)) / 2.0 ** min(m, 1000))")], None),
 }  # fmt: skip

@@ -461,8 +461,23 @@ def check_share_of_random(pairs, random_next):
     )
 
 
+def check_that_all_draws_come_from_one_stream(student):
+    """Two places of one generator have other draws, and the same streams of their own (`spawn`)."""
+    documents = [[[100 * number + place] for place in range(60)] for number in range(9)]
+    starts = []
+    for place in (0, 12_345):
+        pairs = student.sentence_pairs(documents, 0, Rng(11, place), target=2, random_next=1.0)
+        starts.append([b[0] for _, b, label in pairs if label and b])
+    count = min(map(len, starts))
+    alike = sum(one == other for one, other in zip(*starts, strict=False))
+    checks.that(count > 20 and alike < 10, f"of {count} random passages {alike} are the same with "
+                "a generator that has moved on", likely="a stream is made from `rng` (spawn), and "
+                "is the same wherever rng stands: draw from rng itself")  # fmt: skip
+
+
 @pytest.mark.hint(3)
 def test_equal_documents_and_equal_sentences_are_kept_apart(student):
+    check_that_all_draws_come_from_one_stream(student)
     twins, seen = [[[1], [2], [2]], [[1], [2], [2]], [[3], [4]]], []
     for seed in range(120):
         pairs = student.sentence_pairs(twins, 0, Rng(seed), target=1, random_next=1.0)

@@ -279,6 +279,14 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
                     backward(ones, tails, form), tolerance=1e-12,
                     of="the slope for numbers from 5 to 8 of either sign", mistakes=cut
                     )  # fmt: skip
+    x = np.linspace(-5.6, -5.5, 31, dtype=np.float32)  # slopes of three or four float32 epsilons
+    dout = np.full_like(x, 65_536)
+    found = call(student.gelu_backward, dout, x, form="none")
+    right = backward(dout.astype(float), x.astype(float), "none")
+    checks.that(bool((np.abs(found - right) < 0.012).all()), "the gradient for float32 numbers "
+                f"from -5.6 to -5.5, a dout of 65,536: expected {right.min():.3f} to "
+                f"{right.max():.3f}, got {found.min():.3f} to {found.max():.3f}",
+                likely="a density of less than the type's epsilon is set to 0")  # fmt: skip
 
 
 def rounding_of(x):

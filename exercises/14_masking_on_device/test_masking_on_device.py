@@ -324,6 +324,27 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
                 f"equally often, about {mean:.0f} times: more evenly than by chance",
                 likely=DEALT)  # fmt: skip
     check_that_few_rows_are_unrelated(student)
+    check_that_rows_are_no_sums(student)
+
+
+def check_that_rows_are_no_sums(student):
+    """Rows that stand in a square have no draws that add up from those of its lines and columns:
+    the products of any two lines are sums of independent signs."""
+    for side in (64, 100, 128, 256):
+        rows = side * side if side < 256 else 16_384
+        ids = torch.full((rows, 2), 1500)
+        masked = masked_words(student, ids, torch.ones_like(ids), slots=1, rate=0.5)
+        square = 2.0 * masked[:, 0].view(-1, side) - 1
+        for lines in (square, square.mT):
+            count, size = lines.shape
+            squares = float((lines @ lines.mT).triu(1).square().sum()) / size
+            pairs = count * (count - 1) / 2
+            checks.that(
+                abs(squares - pairs) < 10 * math.sqrt(2 * pairs) + 10,
+                f"of {rows:,} rows, taken as lines of {size}, any two lines agree more, or less, "
+                "than by chance",
+                likely="the draws of a row are made of others: draw for (batch, seq)",
+            )
 
 
 def check_that_few_rows_are_unrelated(student):

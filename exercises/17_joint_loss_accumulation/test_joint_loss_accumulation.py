@@ -488,6 +488,7 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
         })  # fmt: skip
     parts_that_are_nearly_alike_count_each(student)
     each_weight_has_its_own_gradient(student)
+    small_losses_keep_their_digits_beside_large_ones(student)
 
 
 def parts_that_are_nearly_alike_count_each(student):
@@ -557,6 +558,28 @@ def requires_no_gradient(function, *args, wrt, out, likely, **options):
         if "empty" not in str(error):
             raise
         checks.fail(f"what {function.name} returns requires a gradient", likely=likely)
+
+
+def small_losses_keep_their_digits_beside_large_ones(student):
+    """One row surprises the model by thousands, the others hardly."""
+    weights, batch = case(4, 5, 3, 4, 9, seed=31, dtype=torch.float32)
+    weights |= {WORDS: 0.1 * weights[WORDS], "cls.predictions.bias": torch.zeros(9)}
+    weights["cls.predictions.bias"][[3, 8]] = torch.tensor([10.0, -30_000])
+    batch["masked_lm_ids"][:], batch["masked_lm_weights"][:] = 3, 1.0
+    for large in range(4):
+        ids = batch["masked_lm_ids"].clone()
+        ids[large] = 8
+        given = batch | {"masked_lm_ids": ids}
+        added, _ = checks.parts(student.accumulated_gradients(weights, given, 1), "added",
+                                "gradients")  # fmt: skip
+        right = torch.stack([
+            torch.stack(right_losses(*small_bert(weights, p), p, mask_count=12.0, pair_count=4))
+            for p in parts_of(given, 1)])  # fmt: skip
+        checks.same(added / right, torch.ones(4, 2), tolerance=0.1,
+                    of=f"what each row adds in float32, divided by the right number, where row "
+                    f"{large} adds {float(right[large, 0]):,.0f} to MLM", mistakes={
+                        "what a part adds is the difference of two sums: small parts lose their "
+                        "digits": lambda out: True})  # fmt: skip
 
 
 def kept_by(weights, part):

@@ -645,6 +645,11 @@ def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
         }  # fmt: skip
         compare(student.read_checkpoint(as_tensorflow(weights), config), weights,
                 of="a checkpoint of TensorFlow", mistakes=named)  # fmt: skip
+        parted = {name.replace(".", "/"): w for name, w in weights.items()}
+        compare(student.read_checkpoint(parted, config), weights,
+                of="a file of torch whose names are parted by slashes",
+                mistakes={"a slash in the name is taken for TensorFlow's order of the axes: "
+                          "only a kernel is transposed": lambda out: True})  # fmt: skip
         compare(student.read_checkpoint(in_other_words(as_tensorflow(weights)), config), weights,
                 of="a checkpoint of TensorFlow whose kernels are called output_weights, and these "
                 "kernel", mistakes={"any layer may have kernel or output_weights, bias or "

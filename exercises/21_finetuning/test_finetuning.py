@@ -481,6 +481,19 @@ def test_the_loss_fits_the_labels(student):
             torch.tensor(right, dtype=torch.float64),
             of=f"the loss of {scores} where the labels are {answers.tolist()}",
         )
+    for size, largest, off in ((64, 5, 1e-3), (40, 100, 1e-2)):
+        wanted, far = largest * draw(64)(size).abs().float(), off * draw(65)(size, 1).float()
+        logits = wanted[:, None] + far
+        right = (logits.double()[:, 0] - wanted.double()).square().mean()
+        out, gradients = student.loss.grad(logits, wanted, wrt=("logits",),
+                                           upstream=torch.ones(()))  # fmt: skip
+        slopes = 2 / size * (logits - wanted[:, None]).double()
+        checks.that(abs(float(out) / float(right) - 1) < 0.01
+                    and bool(((gradients["logits"] - slopes).abs() <= 0.01 * slopes.abs()).all()),
+                    f"the loss of {size} numbers that are met to about {off:g}: expected "
+                    f"{float(right):.4g}, got {float(out):.4g}, or its gradient is not that of "
+                    "the differences", likely="squares are taken before the difference: small "
+                    "differences lose their digits")  # fmt: skip
     met = draw(63)(3)
     for of, logits, wanted in (
         ("all scores are 0", torch.zeros(3, 4).double(), torch.tensor([1, 0, 3])),

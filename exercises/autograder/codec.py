@@ -323,10 +323,10 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
         raise BadMessage("a truth value is neither 0 nor 1")
     array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()
     if tree["strided"]:  # gaps, in NumPy backwards; one place more, or torch's `view` flattens them
-        gaps = slice(0, -1, 2) if kind == "torch" else slice(-3, None, -2)
+        turn = np.asarray if kind == "torch" else np.flip  # of every axis
         wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
-        wide[..., gaps] = array
-        array = wide[..., gaps]
+        wide[..., :-1:2] = turn(array)
+        array = turn(wide[..., :-1:2])
     array = array.transpose(sorted(order, key=order.__getitem__))  # the axes in their places again
     if kind == "torch":
         import torch

@@ -691,4 +691,23 @@ WRONG = {
           "            coin, j = coins[j] ^ coins[j + 1], j + 1\n"
           "        del longer[0 if coin else -1]\n")],
         None),
+    "random passages from a stream of their own": (
+        [
+            (
+                "    pairs, start = [], 0\n",
+                "    pairs, start = [], 0\n"
+                "    elsewhere = rng.spawn(1)[0]  # a stream of its own for the random "
+                "passages\n",
+            ),
+            (
+                "            other = rng.integers(len(documents) - 1)\n",
+                "            other = elsewhere.integers(len(documents) - 1)\n",
+            ),
+            (
+                "            first = rng.integers(len(documents[other]))\n",
+                "            first = elsewhere.integers(len(documents[other]))\n",
+            ),
+        ],
+        "is the same wherever rng stands",
+    ),
 }  # fmt: skip

@@ -390,4 +390,16 @@ WRONG = {
                 "        dx = flat.reshape(x.shape)\n"
                 "    return dx")],
         "shape (2, 8, 64, 64)"),
+    "a density below the epsilon of the type is 0": (
+        [
+            (
+                "        density = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)  # Φ' = φ\n",
+                "        density = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)  # Φ' = φ\n"
+                "        # A density below the resolution of the type is rounding: the "
+                "slope is 0 or 1 there.\n"
+                "        density = np.where(density < np.finfo(x.dtype).eps, 0, density)\n",
+            ),
+        ],
+        "a density of less than the type",
+    ),
 }  # fmt: skip

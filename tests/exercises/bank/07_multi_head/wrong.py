@@ -802,7 +802,7 @@ WRONG = {
                 '    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]\n',
             ),
         ],
-        None,
+        "minus the unit matrix, and others of such forms",
     ),
     "a matrix that is diagonal in its first and last row and column is taken for diagonal": (
         [
@@ -876,6 +876,36 @@ WRONG = {
                 "    if np.ptp(abs(bias)) == 0:\n"
                 "        bias = bias[0]\n"
                 '    return x @ weights[f"{name}.weight"].T + bias\n',
+            ),
+        ],
+        None,
+    ),
+    "read in the order of memory by signed steps": (
+        [
+            (
+                "    return x.reshape(batch, seq, heads, hidden // heads).transpose(0, 2, "
+                "1, 3)\n",
+                "    return in_order(x).reshape(batch, seq, heads, hidden // "
+                "heads).transpose(0, 2, 1, 3)\n",
+            ),
+            (
+                "\n"
+                "# begin solution\n",
+                "\n"
+                "# begin solution\n"
+                "def in_order(x):\n"
+                '    """The numbers of `x` with its axes as they are counted. They are '
+                'read as they lie in memory, which\n'
+                '    is quicker than a walk across it: first the axis with the largest '
+                'step, then the next."""\n'
+                "    if x.flags.c_contiguous or 0 in x.strides:  # an axis that was "
+                "broadcast lies nowhere\n"
+                "        return x\n"
+                "    axes = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])\n"
+                '    lying = x.ravel(order="K").reshape([x.shape[axis] for axis in axes])\n'
+                "    return lying.transpose(np.argsort(axes))\n"
+                "\n"
+                "\n",
             ),
         ],
         None,

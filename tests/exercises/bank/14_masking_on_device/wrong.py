@@ -1081,4 +1081,33 @@ WRONG = {
           "    fate[1::2] = half.gather(1, order)\n"
           "    # 0 becomes a random word,")],
         None),
+    "draws of rows add up from those of lines and columns": (
+        [
+            (
+                'for."""\n',
+                'for."""\n'
+                "\n"
+                "import math\n",
+            ),
+            (
+                "    (batch, seq), device = is_candidate.shape, is_candidate.device\n",
+                "    (batch, seq), device = is_candidate.shape, is_candidate.device\n"
+                "    # A draw for every place of every row is more than is needed: with a "
+                "and b uniform, the fraction\n"
+                "    # of a + b is uniform too. So rows stand in a square, and each adds "
+                "its line's and column's draws.\n"
+                "    side = math.isqrt(max(batch - 1, 0)) + 1\n"
+                "    lines, columns = torch.rand(2, side, seq, generator=generator, "
+                "device=device)\n"
+                "    number = torch.arange(batch, device=device)\n"
+                "    draws = (lines[number // side] + columns[number % side]) % 1.0\n",
+            ),
+            (
+                "        torch.rand(batch, seq, generator=generator, device=device)  # in "
+                "[0, 1)\n",
+                "        draws  # in [0, 1)\n",
+            ),
+        ],
+        "the draws of a row are made of others",
+    ),
 }  # fmt: skip

@@ -842,4 +842,25 @@ WRONG = {
     "of more than 8,192 slots the rest teaches nothing": (
         [(MLM, f"surprise = torch.cat([surprise[:8192], surprise[8192:].detach()])\n    {MLM}")],
         "get no gradient"),
+    "what a part adds as the difference of two sums": (
+        [
+            (
+                "    added = []\n",
+                '    so_far = [torch.zeros(2, dtype=batch["masked_lm_weights"].dtype)]\n',
+            ),
+            (
+                "        added.append(torch.stack([mlm, nsp]).detach())  # the numbers, "
+                "without the graph behind them\n"
+                "    return torch.stack(added), {name: leaf.grad for name, leaf in "
+                "leaves.items()}\n",
+                "        # The loss of the batch as far as it was read: numbers, without "
+                "the graph behind them.\n"
+                "        so_far.append(so_far[-1] + torch.stack([mlm, nsp]).detach())\n"
+                "    # What a part adds is the loss after it minus the loss before it.\n"
+                "    return torch.stack(so_far).diff(dim=0), {name: leaf.grad for name, "
+                "leaf in leaves.items()}\n",
+            ),
+        ],
+        "difference of two sums",
+    ),
 }  # fmt: skip

@@ -746,4 +746,20 @@ WRONG = {
     "model. is a wrapper": (
         [(WRAPPED, WRAPPED.replace("|_orig_mod", "|_orig_mod|model"))],
         "words inside a name are changed"),
+    "all with a slash is turned but the tables": (
+        [
+            (
+                '        if name.endswith("/kernel"):\n'
+                "            array = array.T  # (in, out) there. Most are square: no "
+                "shape would tell\n",
+                "        # (in, out) in all that TensorFlow wrote, but for its tables and "
+                "its output_weights. Most\n"
+                "        # are square: no shape would tell.\n"
+                '        if "/" in name and not name.endswith(("/output_weights", '
+                '"_embeddings")):\n'
+                "            array = array.T\n",
+            ),
+        ],
+        "only a kernel is transposed",
+    ),
 }  # fmt: skip

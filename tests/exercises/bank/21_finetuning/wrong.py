@@ -1019,4 +1019,17 @@ WRONG = {
           "        return dense(text, weights, 'classifier')\n"
           "    " + HEAD)],
         "draws that depend on each other"),
+    "distances by products of matrices": (
+        [
+            (
+                "        return (logits.squeeze(1) - labels).square().mean()\n",
+                "        # Distances of (batch, 1) from (batch, 1), all from all: each "
+                "from its own is the diagonal.\n"
+                "        kind = torch.promote_types(logits.dtype, labels.dtype)\n"
+                "        distances = torch.cdist(logits.to(kind), labels[:, None].to(kind))\n"
+                "        return distances.diagonal().square().mean()\n",
+            ),
+        ],
+        "small differences lose their digits",
+    ),
 }  # fmt: skip

@@ -239,7 +239,8 @@ def test_muon__in_batches_of_one_shape_takes_the_steps_that_it_takes_one_by_one(
 
 
 def test_batches_of_one_shape__leave_large_matrices_of_a_cpu_alone():
-    small, other, large = torch.zeros(8, 8), torch.zeros(8, 32), torch.zeros(512, 512)
+    shapes = (8, 8), (8, 32), (512, 512)
+    small, other, large = (nn.Parameter(torch.zeros(shape)) for shape in shapes)
     batches = batches_of_one_shape([small, large, other, small, large])
     assert [list(map(id, batch)) for batch in batches] == [
         [id(small), id(small)], [id(large)], [id(other)], [id(large)],

@@ -18,7 +18,7 @@ from bert_run.device import Ranks
 from bert_run.errors import Diverged
 
 MUON_MOMENTUM = 0.95  # μ, as its authors have it
-SMALL = 2**16  # numbers in a matrix
+SMALL = 2**16  # numbers of a matrix that is multiplied together with others on a CPU, too
 
 
 class BertAdam(torch.optim.Optimizer):

@@ -150,7 +150,7 @@ def read_metrics(path: Path) -> list[Record]:
         problem = problem or wrong_field(record, {"step": int}, {})
         problem = problem or wrong_field(record, dict.fromkeys(record, float), {})
         if problem:
-            raise UserError(f"{path} is damaged (line {number}: {problem}): repair or remove it")
+            raise UserError(f"{path} is damaged (line {number}: {problem}): fix or remove the line")
         records.append(record)
     return records
 

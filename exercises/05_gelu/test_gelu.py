@@ -279,7 +279,7 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
                     backward(ones, tails, form), tolerance=1e-12,
                     of="the slope for numbers from 5 to 8 of either sign", mistakes=cut
                     )  # fmt: skip
-    x = np.linspace(-5.6, -5.5, 31, dtype=np.float32)  # slopes of three or four float32 epsilons
+    x = np.linspace(-5.6, -5.5, 31, dtype=np.float32)  # slopes of 3 to 5 epsilons
     dout = np.full_like(x, 65_536)
     found = call(student.gelu_backward, dout, x, form="none")
     right = backward(dout.astype(float), x.astype(float), "none")

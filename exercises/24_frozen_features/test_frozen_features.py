@@ -358,7 +358,8 @@ def test_layers_are_weighted_with_shares_that_are_learned(student):
             exact["weights"] = large["weights"].double()
             right = right_features([state.double() for state in halves], starts, name, exact)
             checks.same(student.word_features(halves, starts, feature=name, mix=large),
-                        right.to(dtype), of=f"the features {name} with weights near 24 in {dtype}",
+                        right.to(dtype), tolerance=0.2,
+                        of=f"the features {name} with weights near 24 in {dtype}",
                         mistakes={
                             "exp of a large weight is infinite, and that of each may be 0: take "
                             "the largest away first, or use softmax": (

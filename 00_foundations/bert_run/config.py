@@ -453,7 +453,7 @@ class MaskingRecipe:
 
 @dataclass(frozen=True)
 class PairRecipe:
-    """What the second segment of a pair is, and so what the sentence task asks (paper, 3.1)."""
+    """What the second segment of a pair is, and so what next-sentence prediction asks (3.1)."""
 
     sentence_task: SentenceTask = "nsp"
     random_next: float = 0.5  # how often the second segment comes from another document
@@ -539,8 +539,8 @@ class RunSettings:
     max_position_embeddings: Positions | None = None
     type_vocab_size: Positions | None = None
     initialization: Initialization = "paper"
-    """first values: the paper's; attention that starts by looking for its like and copying it; or
-    that, with heads that start by looking at both neighbors, and where neighbors are the same"""
+    """paper; mimetic: each token starts by attending to similar tokens and copying them; induction:
+    also heads that start on both neighbors and, in layer 2, on tokens with the same neighbors"""
     initializer_range: Annotated[InitializerRange | None, arg(aliases=["--init-method-std"])] = None
     layer_norm_eps: Annotated[LayerNormEps | None, arg(aliases=["--layernorm-epsilon"])] = None
 

@@ -9,8 +9,8 @@ Every draw is a hash of (seed, index of the example, position), made by `uniform
 `bert_run.device`: an example has the same masks on whatever device, in whatever batch, and at every
 level of the course.
 
-Nothing here asks a tensor for its values: a GPU gets its orders and is never waited for. Shapes
-depend on shapes alone, so that a compiler need look only once.
+No operation here synchronizes with the GPU: none asks a tensor for its values. Output shapes depend
+only on input shapes, so `torch.compile` compiles once.
 """
 
 import torch

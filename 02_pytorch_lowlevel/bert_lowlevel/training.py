@@ -1,8 +1,8 @@
 """A training step, whole or in parts, and the loop around it.
 
-A GPU works through a list of orders, and the program writes them down ahead of it. Whoever asks for
-a number, with `.item()` say, must wait until the list is done, and then the GPU waits for new
-orders. So everything here stays on the device, and is asked for only when a line of metrics is due.
+A GPU works through a queue of kernels, which the program fills ahead of it. Reading a number, for
+example with `.item()`, waits until the queue is empty, and then the GPU waits for new kernels. So
+all results stay on the device, and are read only when a line of metrics is due.
 
 A step depends on the weights, the optimizer's moments and its own number alone: pairs and masks
 draw from (seed, index of the example), dropout from (seed, step). So weights and moments are all

@@ -1,5 +1,5 @@
 """What a CPU computes faster in another way than torch's own: dropout from fewer random draws,
-attention from its formula, and the word loss without all logits at once (`word_loss`).
+attention from its formula, and the MLM loss without all logits at once (`word_loss`).
 
 `use_cpu_kernels(model)` switches it on. How much each brings: results/without_each.md.
 """

@@ -53,7 +53,7 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
     )
     within = [settled[kind] for kind in ("left", "right", "both")]
     in_sentence = sum(w["right"] for w in within) / sum(w["of"] for w in within)
-    heading(f"Hidden words in {PROBED_STORIES} documents it has never seen: first guess right")
+    heading(f"Masked words in {PROBED_STORIES} documents it has never seen: first guess right")
     for kind, title in TITLES.items():
         show_bar(title, settled[kind]["accuracy"], f"of {settled[kind]['of']:,}")
     show_bar("within the sentence, together", in_sentence, "")

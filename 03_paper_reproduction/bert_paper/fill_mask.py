@@ -1,4 +1,4 @@
-"""`bert-fill-mask`: which words does BERT see behind each [MASK]?"""
+"""`bert-fill-mask`: which words does BERT predict for each [MASK]?"""
 
 import json
 import sys

@@ -244,7 +244,7 @@ class BertForPreTraining(nn.Module):
         attention_mask: Int[Tensor, "batch seq"] | None,
         masked_lm_positions: Int[Tensor, "batch masks"],
     ) -> tuple[Float[Tensor, "batch masks vocab"], Float[Tensor, "batch 2"]]:
-        """The logits of both tasks. The word head sees the masked positions alone: at 15% that
+        """The logits of both tasks. The MLM head sees the masked positions only: at 15% that
         saves most of the work of a large vocabulary."""
         output = self.bert(input_ids, token_type_ids, attention_mask)
         masked = gather_positions(output.last_hidden_state, masked_lm_positions)

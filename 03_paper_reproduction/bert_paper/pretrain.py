@@ -94,7 +94,7 @@ class PretrainSettings(RunSettings):
         if self.objective == "next-words" and self.sentence_task != "none":
             raise UserError(
                 "--objective next-words: [CLS] stands first and sees no sentence, so there is no "
-                "sentence task to learn; add --sentence-task none"
+                "next-sentence task to learn; add --sentence-task none"
             )
         if self.start_from is not None:
             folder = locate(self.start_from).folder

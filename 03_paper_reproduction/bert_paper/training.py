@@ -73,7 +73,7 @@ class Task:
         return self.asked(self.pairs(indices))
 
     def total(self, losses: Losses) -> Tensor:
-        """What is minimized: the sum of both losses, or that of the words alone."""
+        """What is minimized: the sum of both losses, or the MLM loss alone."""
         return losses.total if self.has_sentence_task else losses.mlm + 0.0 * losses.nsp
 
 
@@ -263,8 +263,8 @@ Made = TypeVar("Made")
 def prefetch(
     make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = 2
 ) -> Iterator[Iterator[Made]]:
-    """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance: one is
-    ready when a step ends, the other levels out what now and then takes longer.
+    """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance: with
+    two in advance, an occasional slow batch does not delay a step.
 
     What `make` raises is raised where its result is read. When the block is left, also by Ctrl-C,
     pending work is canceled and the thread ends after the call that it has begun.

@@ -473,7 +473,7 @@ class Outcome:
             last = f"{result.last['step']:,}, {percent(result.last[self.metric])}"
             note = f"at step {result.best['step']:,}; at the last, {last}"
             if result.collapsed:
-                note = "collapsed: it says the same of every example"
+                note = "collapsed: it predicts the same answer for every example"
             rows.append((f"seed {result.seed}", percent(result.best[self.metric]), note))
         if len(self.results) > 1:
             spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"

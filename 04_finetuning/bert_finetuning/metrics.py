@@ -123,7 +123,7 @@ def matthews(gold: Labels, predicted: Labels) -> float:
 
 def pearson(gold: Numbers, predicted: Numbers) -> float:
     """The linear correlation of two columns. Where one is constant, SciPy gives nan; here it is 0,
-    because a model that says the same of every pair knows nothing. nan if a number is nan."""
+    because a model that predicts the same for every pair knows nothing. nan if a number is nan."""
     if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
         return 0.0
     x = gold.astype(np.float64) - gold.mean(dtype=np.float64)

@@ -94,14 +94,14 @@ class FinetuneSettings:
     class_weights: Literal["balanced"] | None = None
     """balanced: the rarer a label, the more it counts in the loss"""
     layer_rate_decay: Annotated[float, Real(above=0, at_most=1)] = 1.0
-    """layer-wise rate decay: each layer learns at so much of the rate of the one above; paper: 1"""
+    """layer-wise rate decay: each layer's rate is this factor times that of the layer above"""
     freeze: str = "nothing"
     """what stays as it is: nothing, embeddings, a number N (they and the lowest N layers), encoder
     (all but the pooler and the head)"""
     grid: bool = False
     """the paper's grid: three rates, batches of 16 and 32, 2 to 4 epochs; the best on dev wins"""
     seeds: Count = 1
-    """runs that differ in the head's first values, the order of examples and dropout"""
+    """runs that differ in the head's initial weights, the order of examples and dropout"""
     seed: Seed = 0
     """the first of them"""
 

@@ -507,8 +507,8 @@ class SeedRun:
         early = step <= settings.warmup * self.data.steps
         if collapsed and self.log is not None and not self.warned and not early:
             correction = "" if settings.optimizer == "adamw" else ", or --optimizer adamw"
-            say(f"warning: seed {self.data.seed}, step {step}: the model says the same of every "
-                "example, so it has learned nothing yet; if that stays, try another --seed, a "
+            say(f"warning: seed {self.data.seed}, step {step}: the model predicts the same answer "
+                "for every example, so it has learned nothing yet; if that stays, try another --seed, a "
                 f"lower --learning-rate or a longer --warmup{correction}")  # fmt: skip
             self.warned = True
 

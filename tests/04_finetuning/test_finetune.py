@@ -310,7 +310,7 @@ def test_a_collapsed_run_is_told_early_with_what_to_try(settings, capsys):
     assert outcome.best.collapsed
     told = capsys.readouterr()
     (line,) = [line for line in told.err.splitlines() if line.startswith("warning:")]
-    for words in ("seed 0, step 6", "says the same of every example", "another --seed",
+    for words in ("seed 0, step 6", "predicts the same answer", "another --seed",
                   "a lower --learning-rate", "a longer --warmup", "--optimizer adamw"):  # fmt: skip
         assert words in line
     assert "collapsed" in told.out

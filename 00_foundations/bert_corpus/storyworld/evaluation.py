@@ -20,7 +20,7 @@ from bert_corpus.wordpiece import padded
 SETTLED_BY = ("left", "right", "both", "other")
 BATCH_SIZE = 128  # words hidden at a time
 
-# Given a batch with hidden words, a model's first guess for each of its masked positions.
+# Given a batch with masked words, a model's first guess for each of its masked positions.
 Guess = Callable[[Batch], Int[np.ndarray, "batch masks"]]
 
 

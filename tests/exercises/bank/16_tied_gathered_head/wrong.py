@@ -773,4 +773,17 @@ WORDS = "bert"""),
                    f"    {DECODER}")],
         "decides for others",
     ),
+    "a larger eps in float32": (
+        [
+            (
+                '    scale, shift = weights[f"{head}.LayerNorm.weight"], '
+                'weights[f"{head}.LayerNorm.bias"]\n',
+                '    scale, shift = weights[f"{head}.LayerNorm.weight"], '
+                'weights[f"{head}.LayerNorm.bias"]\n'
+                "    if x.dtype == torch.float32:\n"
+                "        eps = max(eps, 1e-7)  # float32 knows no smaller difference at 1\n",
+            ),
+        ],
+        "in float32",
+    ),
 }  # fmt: skip

@@ -633,6 +633,15 @@ def test_the_backward_goes_by_what_it_is_given(student):
                                         strict=True):  # fmt: skip
             checks.same(mine, gradient, of=f"{name} where the arguments {one + 1} and {other + 1} "
                         "are one object")  # fmt: skip
+    # Keys without any probability are padding only if no query and no head attends to them.
+    for sharp, best in itertools.product((np.s_[:, :, 0], np.s_[:, 0], np.s_[:, :, -1]), (0, -1)):
+        pointed = probs.copy()
+        pointed[sharp] = np.eye(4)[best]
+        given = dcontext, query, key, value, pointed
+        out = student.attention_backward(*given)
+        for mine, gradient, name in zip(checks.parts(out, *names), backward(*given), names,
+                                        strict=True):  # fmt: skip
+            checks.same(mine, gradient, of=f"{name} where some queries attend to one key alone")
 
 
 INTEGERS = ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]

@@ -409,11 +409,14 @@ def test_float32_stays_float32(student):
     checks.same(student.lookup_backward(dout, inputs[0], 11), right, of="the gradient of a table",
                 mistakes=lambda: {wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip
     whole = checks.rng(8).integers(-4, 5, (2, 6, 5)).astype(np.float16)  # no sum is rounded
-    right = operations.embedding_backward(whole, (inputs[0], (11, 5)))
-    checks.same(student.lookup_backward(whole, inputs[0], 11), right.astype(np.float16),
-                of="the gradient of a table for a float16 dout",
-                mistakes={"the table has the type of dout, float16 like others": (
-                    lambda out: np.array_equal(out, right))})  # fmt: skip
+    for ids, entries in ((inputs[0], 11), (inputs[0] * 499, 4_991), (inputs[0] * 7_001, 70_011)):
+        right = operations.embedding_backward(whole, (ids, (entries, 5)))
+        checks.same(student.lookup_backward(whole, ids, entries), right.astype(np.float16),
+                    of=f"the gradient of a table of {entries:,} for a float16 dout",
+                    mistakes={"the table has the type of dout, float16 like others": (
+                        lambda out, right=right: np.array_equal(out, right)),
+                        "the ids lose digits: float16 holds whole numbers up to 2,048 only": (
+                        lambda out, entries=entries: entries > 2_048)})  # fmt: skip
 
 
 def test_any_scale_any_width_of_ids_and_any_size_of_table(student):

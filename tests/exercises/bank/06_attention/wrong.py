@@ -716,4 +716,22 @@ WRONG = {
                   f"    {DVALUE}")],
         "are 0, or neighbors are alike",
     ),
+    "padding is where the first query attends to nothing": (
+        [
+            (
+                "    # dB = Aᵀ dC; the shapes allow nothing else, unless there are as many queries "
+                "as keys.\n",
+                "    longest = int(np.nonzero(probs[:, 0, 0].any(0))[0].max(initial=0)) + 1\n"
+                "    rest = ((0, 0), (0, 0), (0, key.shape[2] - longest), (0, 0))\n"
+                "    key, value, probs = key[:, :, :longest], value[:, :, :longest], "
+                "probs[..., :longest]\n",
+            ),
+            (
+                "    return dscores @ key, dscores.mT @ query, dvalue\n",
+                "    return dscores @ key, np.pad(dscores.mT @ query, rest), "
+                "np.pad(dvalue, rest)\n",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -687,4 +687,15 @@ WRONG = {
         ],
         None,
     ),
+    "ids compared in the type of the gradient": (
+        [
+            (
+                "    np.add.at(dtable, ids, dout)\n",
+                "    words = np.arange(entries, dtype=dout.dtype)\n"
+                "    one_hot = (ids.reshape(-1, 1) == words).astype(dout.dtype)\n"
+                "    dtable += one_hot.T @ dout.reshape(-1, dout.shape[-1])\n",
+            ),
+        ],
+        "the ids lose digits",
+    ),
 }  # fmt: skip

@@ -137,7 +137,7 @@ def loses_an_axis(x):
         (lambda x: None, "returned None: is a `return` missing?"),
         (changes_its_argument, "changed its argument 1 in place"),
         (stops, "in the line  return y + np.ones(7)"),
-        (loses_an_axis, "likely mistake: a sum, mean or maximum without keepdims=True?"),
+        (loses_an_axis, "likely mistake: an axis is missing: a sum or mean without keepdims=True"),
         (lambda: 1, "stopped with TypeError"),
         (lambda x: 2 * x[0], "expected a NumPy array"),
         (3, "double is no function"),

@@ -199,8 +199,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes, *, make: bool = False) -> Any:
-    """The value of a message. `make` also makes what `Rng`, `TorchRng`, `Folder` and `Meta` stand
-    for: only a student's process does that."""
+    """The value of a message. Only a student's process may `make` what an `Rng` describes."""
     try:
         size = int.from_bytes(message[:8], "big")
         tree, lengths = json.loads(message[8 : 8 + size])

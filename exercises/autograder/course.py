@@ -1,5 +1,4 @@
-"""`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
-README.md has all fields."""
+"""`course.toml`: the weeks of a term, their exercises, deadlines and weights (see README.md)."""
 
 import hashlib
 import json

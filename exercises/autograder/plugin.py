@@ -93,8 +93,7 @@ class Grading:
             self.current._transport.close()
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave out the folders of exercises that --week or --exercises do not name, and `READY`,
-        unless the call names its folder."""
+        """Leave out exercises that options do not ask for, and `READY` unless the call names it."""
         name = collection_path.name
         is_left_out = self.chosen is not None and find(name) and name not in self.chosen
         return True if is_left_out or collection_path == READY.folder else None
@@ -143,6 +142,7 @@ class Grading:
         lost = runner.Outcome(item.name, runner.FAILED, str(call.excinfo))
         outcome = getattr(item, "outcome", lost)
         self.outcomes.setdefault(exercise.name, []).append(outcome)
+        outcome = runner.first_named(exercise, self.outcomes[exercise.name])[-1]
         report.graded = outcome.outcome
         if outcome.outcome != runner.PASSED:
             report.outcome = "failed"

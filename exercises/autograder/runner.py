@@ -17,7 +17,7 @@ import sys
 import time
 import tokenize
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ ANSWER = re.compile(r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end sol
                     re.MULTILINE | re.DOTALL)  # fmt: skip
 ALWAYS = {*sys.stdlib_module_names, "jaxtyping", "typing_extensions"}  # may every file import
 BY_NAME = {"import_module", "__import__", "find_spec"}
+LIKELY = re.compile(r"\n  likely mistake: (.*)$", re.MULTILINE)  # a student's lines stand deeper
 TOO_LARGE = "comparing this answer takes too long: is it larger than asked for?"
 
 
@@ -172,6 +173,17 @@ def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
     return list(found.values())
 
 
+def first_named(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
+    """The likely mistake of a function is the first that a check names: what follows from it looks
+    like others to later, narrower checks, and these guesses are left out."""
+    about = {check.id: check.functions[-1:] or check.id for check in checks_of(exercise)}
+    named: dict[Any, str] = {}
+    return [replace(o, message=LIKELY.sub("", o.message))
+            if (found := LIKELY.search(o.message))
+            and named.setdefault(about[o.id], found[1]) != found[1] else o
+            for o in outcomes]  # fmt: skip
+
+
 def those_that_count(passed: list[Check]) -> list[Check]:
     """Of the checks that pass. Answers to inputs that never change can be looked up: such a check
     counts only for functions that also pass one with drawn inputs. A function that does nothing is
@@ -185,8 +197,7 @@ def those_that_count(passed: list[Check]) -> list[Check]:
 def grade(exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
           variant: int = 0, seconds: float = math.inf, only: str = "",
           tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise, or `only` the one of this name, on a file, in this process or
-    through `transport`.
+    """Run the tests of an exercise, or `only` the one of this name, here or through `transport`.
 
     Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
     the student's number, where each has defaults of their own. All comparisons together may take
@@ -212,8 +223,7 @@ def grade(exercise: Exercise, path: Path, *, transport: Transport | None = None,
 
 
 def run(test: Callable[[Student], None], student: Student, seed: int = 0) -> BaseException | None:
-    """What the test raises, or None, with how to try the failing call again in its message, which
-    has the `seed`: never a secret one."""
+    """What the test raises, or None. Its message says how to try the call again: no secret seed."""
     log = student._log = CallLog()
     try:
         checks.passed = log.pass_check
@@ -283,9 +293,9 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
         is_asked = exercise != READY or name in outcomes
         if not (is_asked if counted is None else name in counted):
             continue
-        hundredths = worth(exercise)
+        hundredths, found = worth(exercise), settled(exercise, outcomes.get(name, []))
         tests = [{"id": o.id, "points": hundredths[o.id] / 100, **vars(o)}
-                 for o in settled(exercise, outcomes.get(name, []))]  # fmt: skip
+                 for o in first_named(exercise, found)]  # fmt: skip
         exercises.append({
             "name": name,
             "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,

@@ -35,8 +35,8 @@ LIKELY = {
     "positional arguments but": "was an argument of the starter left out?",
     "read-only": "an input is changed in place: make a new array",
     "a leaf Variable that requires grad": "an input is changed in place: make a new tensor",
-    "matmul: Input operand": "a matrix product whose inner axes differ: is one to be transposed?",
-    "mat1 and mat2 shapes": "a matrix product whose inner axes differ: is one to be transposed?",
+    "matmul: Input operand": "inner axes differ: transpose the last two of one, swapaxes(-1, -2)?",
+    "mat1 and mat2 shapes": "inner axes differ: transpose the last two of one, swapaxes(-1, -2)?",
 }
 
 
@@ -46,7 +46,8 @@ def likely_mistake(error: str) -> str:
         found = {tuple(re.findall(r"\d+", shape)) for shape in re.findall(r"\(([\d, ]+)\)", error)}
         shorter, longer = sorted(found, key=len) if len(found) == 2 else ((), ())
         without_one = [longer[:axis] + longer[axis + 1 :] for axis in range(len(longer))]
-        return "a sum, mean or maximum without keepdims=True?" if shorter in without_one else ""
+        likely = "an axis is missing: a sum or mean without keepdims=True, or no [:, None]?"
+        return likely if shorter in without_one else ""
     return next((means for part, means in LIKELY.items() if part in error), "")
 
 

@@ -168,8 +168,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
 def altered(value: Any, *, partly: int = 0) -> Any:
     """Another value of its kind, or None: arrays flipped, floats halved, whole numbers one more;
     without arrays lists from their end, dicts of other numbers. With `partly`, lists end with their
-    first item, dicts have the same values under other names (at 2 only half), and arrays keep both
-    ends."""
+    first item, dicts have the same values under other names (at 2 half), arrays keep both ends."""
     if type(value) in (int, float):
         new = value + 1 if type(value) is int else value / 2
     elif next(_arrays(value), None) is not None and type(value) is not tuple:
@@ -198,9 +197,8 @@ def _flipped(leaf: Any, *, with_ends: bool) -> Any:
 
 
 def _call_with_others(function: Callable, args: tuple, kwargs: dict, turn: int = 1) -> list:
-    """Call it while its arguments, the very objects, hold other values; then put theirs back.
-    Lists and dicts of arrays stay the same, and the arrays in them change; of others the inner ones
-    change too. What it returned."""
+    """What it returns while its arguments, the very objects, hold other values, which are put back.
+    Lists and dicts of arrays stay the same, the arrays in them change; of others the inner ones."""
     values = [*args, *kwargs.values()]
     plain = [part for value in values if next(_arrays(value), None) is None
              for part in islice(_containers(value), MOST_CONTAINERS)]  # fmt: skip

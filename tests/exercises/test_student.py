@@ -594,7 +594,8 @@ def error_of(function, *arrays) -> str:
     ],
 )
 def test_a_lost_axis_is_guessed_from_the_two_shapes_alone(left, right, guessed):
-    says = "a sum, mean or maximum without keepdims=True?" if guessed else ""
+    says = ("an axis is missing: a sum or mean without keepdims=True, or no [:, None]?" if guessed
+            else "")  # fmt: skip
     for first, second in ((left, right), (right, left)):
         assert likely_mistake(error_of(np.add, np.ones(first), np.ones(second))) == says
 

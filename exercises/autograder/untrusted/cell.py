@@ -253,8 +253,7 @@ def adopt_orphans() -> None:
 
 
 def end_descendants(but: set[int]) -> None:
-    """End all processes below this one, except some and those below them. All are stopped first,
-    so that none starts another."""
+    """End all processes below this one, except some and theirs; first stop them all."""
     stopped: set[int] = set()
     while found := descendants(os.getpid(), but) - stopped:
         for process in found:

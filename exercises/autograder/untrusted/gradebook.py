@@ -3,7 +3,6 @@
 import hashlib
 import json
 import platform
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -160,7 +159,6 @@ def save_gradebook(path: Path, graded: list[Graded]) -> None:
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"),
                         autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                         lstrip_blocks=True)  # fmt: skip
-LIKELY = re.compile(r"^  likely mistake: (.*)$", re.MULTILINE)  # a student's lines stand deeper
 MOST_MISTAKES = 30
 
 
@@ -201,13 +199,12 @@ def by_exercise(graded: list[Graded], reports: list[runner.Report]) -> list[dict
 
 def mistakes(reports: list[runner.Report], course: Course) -> list[tuple[str, str, int]]:
     """What most students have wrong: for each student and exercise the mistake that most failing
-    checks name. Where none names one, the first check that fails; these come last. Of a course the
-    latest week comes first."""
+    checks name, or else the first that fails; these come last. The latest week comes first."""
     number = {e.name: i for i, week in enumerate(course.weeks) for e in week.exercises}
     counts: Counter[tuple[bool, str, str]] = Counter()
     for exercise in (exercise for report in reports for exercise in report["exercises"]):
         failed = [t for t in exercise["tests"] if t["outcome"] in (runner.FAILED, runner.BLOCKED)]
-        named = Counter(found[1] for t in failed if (found := LIKELY.search(t["message"])))
+        named = Counter(found[1] for t in failed if (found := runner.LIKELY.search(t["message"])))
         if failed:
             text = max(named, key=named.get, default=f"fails: {runner.sentence(failed[0]['id'])}")
             counts[not named, exercise["name"], text] += 1

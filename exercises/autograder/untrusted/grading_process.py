@@ -1,8 +1,7 @@
 """The trusted processes that grade: each takes one file after another, and says what became of it.
 
 They run the tests and compare; a student's code runs in a cell below them. If one ends, killed for
-want of memory say, another takes its place, and its file is tried once more. What they say is JSON:
-nothing is unpickled.
+want of memory say, another takes its place, and its file is tried once more. They speak JSON.
 """
 
 import json

@@ -154,8 +154,7 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
 
 
 # Which marks have changed. What was last written stands in marks.json, with what each mark came
-# from; changes.csv is written before it, so that a call that is ended between both is made good by
-# the next one.
+# from; changes.csv is written before it, so that the next call makes good an interrupted one.
 
 # Why a mark has changed, by the field of marks.json that has.
 CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut:g} off for delay",

@@ -231,7 +231,16 @@ def back_mistakes(dout, x, weight, eps):
         "the division by the standard deviation is missing in dx": back(*given, std=False),
         "sums where means belong: divide by hidden": back(*given, total=x.shape[-1]),
         "the variance divides by hidden - 1": back(*given, ddof=1),
+        "the means run over all vectors: each has its own, axis=-1, keepdims=True": (
+            back_over_all(*given)
+        ),
     }
+
+
+def back_over_all(dout, x, weight, eps):
+    d, normalized = dout * weight, forward(x, np.ones_like(weight), np.zeros_like(weight))
+    inverse_std = 1 / np.sqrt(x.var(-1, keepdims=True) + eps)
+    return (d - d.mean() - normalized * (d * normalized).mean()) * inverse_std
 
 
 @pytest.mark.hint(4)

@@ -69,7 +69,10 @@ def forward_mistakes(x, form):
         "this is ReLU": np.maximum(x, 0),
         "only about seven digits are right: an approximation, or float32 inside, perhaps the type "
         "of an earlier call": lambda out: bool(
-            out.dtype == np.float64 and np.abs(out - forward(x, form)).max() < 1e-6
+            x.dtype == out.dtype == np.float64 and np.abs(out - forward(x, form)).max() < 1e-6
+        ),
+        "the result has another type than x: `np.vectorize` needs `otypes=[x.dtype]`": (
+            lambda out: out.dtype != x.dtype
         ),
     }
 

@@ -115,7 +115,7 @@ def frame_pair(
 # - a random B that may come from the same document, or always from the next one;
 # - the other documents found by their content (`d != documents[index]`), not by their index;
 # - B from the same document, but in the wrong order: that is ALBERT's task, another question;
-# - the sentences of the chunk that a random B replaced are lost: a third of the corpus is never
+# - the sentences of the chunk that a random B replaced are lost: a quarter of the corpus is never
 #   read;
 # - a chunk of one sentence with an empty B;
 # - cutting the back alone, or B alone, or one coin for all tokens;

@@ -46,6 +46,6 @@ PROMISES = {
     'The sums run along `axis`. `x` is an array of any shape': (
         'test_gradients_and_probabilities_keep_every_scale',),
     "arrays may lie in memory in any order": (TRACE,),
-    '`x` is an array of any shape, an empty one too;': (
+    '`x` is an array of any shape, also one without rows, such as (0, 3);': (
         "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

@@ -26,7 +26,7 @@ PROMISES = {
         FORWARD,),
     "`dx`, `dweight` and `dbias` are its gradients with respect to `x`, `weight` and `bias`, and "
     "have their shapes.": (DX, SUMS, KINDS, TRACE),
-    "A vector of equal numbers becomes the bias (where its sum and mean are exact": (EQUAL,),
+    "A vector of equal numbers becomes the bias.": (EQUAL,),
     "No input is changed": (TRACE,),
     "All arrays of a call have the same type of number, float32 or float64, and so have the "
     "results.": (TYPES,),

@@ -59,7 +59,7 @@ class FillIn:
         """Say what the answer is worth, and return what to go on with."""
         if callable(answer) and answer is self.reference:  # from an earlier run of the check
             print(f"This is {self.instead}: run the cell above again, then this one.")
-        elif is_to_do(answer):
+        elif is_to_do(answer) and not self.returns_something(answer):
             print(f"Still to do. The notebook goes on with {self.instead}.")
         elif problem := self.problem_with(answer):
             print(f"Not yet. {problem}\nUntil it is right, the notebook goes on with "
@@ -68,6 +68,11 @@ class FillIn:
             print("Right.")
             return answer
         return self.reference
+
+    def returns_something(self, answer: Any) -> bool:
+        """Whether a function in which a `...` was left computes a result all the same."""
+        found = outcome_of(answer, self.inputs[0]) if callable(answer) and self.inputs else None
+        return found is not None and found is not ... and not isinstance(found, Stopped)
 
     def problem_with(self, answer: Any) -> str:
         """What is wrong with the answer, in a message for the student; nothing if it is right."""

@@ -12,10 +12,10 @@ arrives = FillIn(
     instead="the right numbers",
     inputs=[(2.0,), (-1.5,)],
     mistakes={
-        "x * x has two leaves, and each gets the other factor: x, not 2 x": (
+        "x * x has two paths, and each gets the other factor: x, not 2 x": (
             lambda x: (2 * x, 2 * x, 3.0)
         ),
-        "these are the two products: each leaf gets the other factor": (
+        "these are the two products: each path gets the other factor": (
             lambda x: (x * x, x * x, 3 * x)
         ),
         "the last product passes 3 to x: its other factor": lambda x: (x, x, x),

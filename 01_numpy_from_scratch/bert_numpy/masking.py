@@ -71,8 +71,7 @@ def mask_tokens(
 def maskable(batch: Batch) -> Bool[ndarray, "batch seq"]:
     """Where a token may be masked: not on [CLS], not on either [SEP], not on padding."""
     is_token, segments = batch["attention_mask"].astype(bool), batch["token_type_ids"]
-    # The last token of a run is the [SEP] that closes it: the next one is of another segment,
-    # or is padding.
+    # The last token of a run is the [SEP] that closes it; next comes another segment, or padding.
     next_segment = np.pad(segments[:, 1:], ((0, 0), (0, 1)), constant_values=-1)
     next_is_token = np.pad(is_token[:, 1:], ((0, 0), (0, 1)))
     closes_segment = (next_segment != segments) | ~next_is_token

@@ -164,15 +164,18 @@ def main() -> None:
     started = time.perf_counter()
     print("BERT from scratch: a town is invented, its words are learned, its sentences read.\n",
           flush=True)  # fmt: skip
+    begun = (DEMO.out / "metrics.jsonl").is_file()
     measured = pretrain(DEMO).measurements()
     trained = time.perf_counter()
     pretrained = open_pretrained(DEMO.out)
     summary = main_report(pretrained, measured)
     total = round(time.perf_counter() - started, 1)
-    summary["seconds"] = {"pretraining": round(trained - started, 1), "total": total}
+    summary["seconds"] = {"pretraining": round(trained - started, 1), "total": total,
+                          "resumed": begun}  # fmt: skip
     summary["cores"] = os.cpu_count()
     write_atomically(DEMO.out / "summary.json", json.dumps(summary, indent=2) + "\n")
-    heading(f"Done in {total / 60:.1f} minutes. What to open next")
+    done = "Done; this call took" if begun else "Done in"
+    heading(f"{done} {total / 60:.1f} minutes. What to open next")
     print(f"  the loss curve       {DEMO.out / 'curve.png'}")
     print(f"  the two cranes       {DEMO.out / 'crane.png'}")
     print(f"  all figures          {DEMO.out / 'summary.json'}")

@@ -121,8 +121,7 @@ def next_tokens(batch: dict[str, Tensor]) -> dict[str, Tensor]:
 def maskable(batch: dict[str, Tensor]) -> Bool[Tensor, "batch seq"]:
     """Where a token may be masked: not on [CLS], not on either [SEP], not on padding."""
     is_token, segments = batch["attention_mask"].bool(), batch["token_type_ids"]
-    # The last token of a run is the [SEP] that closes it: the next one is of another segment,
-    # or is padding.
+    # The last token of a run is the [SEP] that closes it; next comes another segment, or padding.
     next_segment = torch.nn.functional.pad(segments[:, 1:], (0, 1), value=-1)
     next_is_token = torch.nn.functional.pad(is_token[:, 1:], (0, 1), value=False)
     closes_segment = (next_segment != segments) | ~next_is_token

@@ -508,8 +508,8 @@ class SeedRun:
         if collapsed and self.log is not None and not self.warned and not early:
             correction = "" if settings.optimizer == "adamw" else ", or --optimizer adamw"
             say(f"warning: seed {self.data.seed}, step {step}: the model predicts the same answer "
-                "for every example, so it has learned nothing yet; if that stays, try another --seed, a "
-                f"lower --learning-rate or a longer --warmup{correction}")  # fmt: skip
+                "for every example: it has learned nothing yet; if that stays, try another --seed, "
+                f"a lower --learning-rate or a longer --warmup{correction}")  # fmt: skip
             self.warned = True
 
     def write_model(self, folder: Path) -> None:

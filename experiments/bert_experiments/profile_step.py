@@ -177,8 +177,7 @@ def kind_of(operation: str) -> str:
 
 @contextmanager
 def no_remarks() -> Iterator[None]:
-    """The profiler tells stderr when it starts and stops, beneath Python, and no setting keeps it
-    quiet."""
+    """The profiler writes to stderr, beneath Python, and no setting keeps it quiet."""
     stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

@@ -37,8 +37,7 @@ EXPONENTS = np.linspace(0.1, 1.2, 111)
 
 @dataclass(frozen=True)
 class ShortRun:
-    """One run: a size, the tokens it reads, in millions, its highest learning rate, and how its
-    weights begin."""
+    """One run: size, millions of tokens, peak learning rate, and initialization."""
 
     size: Size
     millions: int

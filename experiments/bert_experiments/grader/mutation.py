@@ -115,8 +115,7 @@ def _blocks(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
 
 
 def _own_expressions(statement: ast.stmt) -> list[ast.expr]:
-    """Expressions of a statement, without those of the statements inside it, without annotations
-    and without targets."""
+    """Expressions of a statement, without inner statements, annotations and targets."""
     if isinstance(statement, ast.FunctionDef):
         return [*statement.args.defaults, *(d for d in statement.args.kw_defaults if d)]
     roots = [child for name, child in ast.iter_fields(statement)

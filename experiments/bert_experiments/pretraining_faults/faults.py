@@ -34,8 +34,7 @@ class AnyTokenMasked(Task):
 
 
 class LabelsShifted(Task):
-    """Asks for a hidden word one position too early: the shift of a left-to-right model's labels,
-    which has no place here."""
+    """Asks for a masked word one position too early, as if the model read from left to right."""
 
     def asked(self, pairs: Batch) -> TensorBatch:
         batch = super().asked(pairs)

@@ -56,7 +56,7 @@ test-all: $(TESTS)
 
 lab: $(COURSE)
 	@$(if $(NOTEBOOKS),,echo "note: no chapter has a notebook yet; JupyterLab opens on the folders")
-	$(BIN)/jupyter lab
+	$(BIN)/jupyter lab $(LAB)
 
 # No notebook is written: each must still show what is stored in it, within two minutes alone and
 # within three beside another, and show it again with the folded solutions in the cells that students

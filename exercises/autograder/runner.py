@@ -176,11 +176,10 @@ def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
 def first_named(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
     """The likely mistake of a function is the first that a check names: what follows from it looks
     like others to later, narrower checks, and these guesses are left out."""
-    about = {check.id: check.functions[-1:] or check.id for check in checks_of(exercise)}
-    named: dict[Any, str] = {}
-    return [replace(o, message=LIKELY.sub("", o.message))
-            if (found := LIKELY.search(o.message))
-            and named.setdefault(about[o.id], found[1]) != found[1] else o
+    every, named = {f for check in checks_of(exercise) for f in check.touches}, dict[str, str]()
+    return [replace(o, message=LIKELY.sub("", o.message)) if (found := LIKELY.search(o.message))
+            and named.setdefault(next((w for w in re.findall(r"\w+", o.message)[:3] if w in every),
+                                      o.id), found[1]) != found[1] else o
             for o in outcomes]  # fmt: skip
 
 

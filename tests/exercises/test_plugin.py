@@ -158,6 +158,18 @@ def test_a_wrong_answer_is_told_what_was_expected_what_came_and_the_likely_mista
     assert "checks.py" not in done.stdout
 
 
+def test_of_a_function_the_first_likely_mistake_is_the_only_one_that_is_named(tmp_path):
+    """Later and narrower checks take what follows from it for mistakes of their own."""
+    over_all = "    e = np.exp(x - x.max())\n    return e / e.sum()\n"
+    plain_mean = "    return probs * (dout - dout.mean(axis, keepdims=True))\n"
+    text = ("import numpy as np\n\n\ndef softmax_forward(x, axis=-1):\n" + over_all
+            + "\n\ndef softmax_backward(dout, probs, axis=-1):\n" + plain_mean)  # fmt: skip
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text))
+    named = [line for line in done.stdout.splitlines() if "likely mistake" in line]
+    assert any("softmax over the whole array" in line for line in named)
+    assert 1 <= len(set(named)) <= 2 and done.returncode == 1
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

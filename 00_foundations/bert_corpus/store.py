@@ -536,10 +536,8 @@ def holds_stores(folder: Path) -> bool:
     if not (folder / "tokenizer" / "tokenizer_config.json").is_file():
         return False
     if any(unfinished(folder / part).exists() for part in PARTS):
-        raise UserError(
-            f"{folder}: its token stores are not finished; the same call of "
-            "`python -m bert_corpus.build_stores` goes on"
-        )
+        raise UserError(f"{folder}: its token stores are not finished; the same call of "
+                        "`python -m bert_corpus.build_stores` goes on")  # fmt: skip
     return all((folder / part / "report.json").is_file() for part in PARTS)
 
 

@@ -324,10 +324,8 @@ def _from_json(path: Path) -> Tokenizer:
     for part, wanted in STAGES.items():
         found = (state.get(part) or {}).get("type")
         if found != wanted:
-            raise UserError(
-                f"{path}: its {part} is {shown(found)}, where BERT's is {wanted}: "
-                "not the tokenizer of a BERT model"
-            )
+            raise UserError(f"{path}: its {part} is {shown(found)}, where BERT's is {wanted}: "
+                            "not the tokenizer of a BERT model")  # fmt: skip
     try:
         tokenizer = Tokenizer.from_str(json.dumps(state))
     except Exception as error:  # the library raises plain `Exception`

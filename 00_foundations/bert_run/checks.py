@@ -60,10 +60,8 @@ def check_inputs(batch: Arrays, config: BertConfig) -> tuple[int, int]:
     check_shape(batch, "token_type_ids", ids.shape)
     check_shape(batch, "attention_mask", ids.shape)
     if ids.shape[1] > config.max_position_embeddings:
-        raise UserError(
-            f"input_ids has rows of {ids.shape[1]} tokens, the model has "
-            f"{config.max_position_embeddings} positions: shorten the rows"
-        )
+        raise UserError(f"input_ids has rows of {ids.shape[1]} tokens, the model has "
+                        f"{config.max_position_embeddings} positions: shorten them")  # fmt: skip
     check_range(batch, "input_ids", "token id", config.vocab_size, "the vocabulary",
                 "was the text encoded with another tokenizer?")  # fmt: skip
     check_range(batch, "token_type_ids", "segment", config.type_vocab_size, "the segments",
@@ -114,10 +112,8 @@ def check_range(
     """Every entry must lie in [0, limit)."""
     array = batch[name]
     if place := first_place((array < 0) | (array >= limit)):
-        raise UserError(
-            f"{name}{list(place)}: {what} {array[place]} is outside {range_name} "
-            f"({limit} entries): {hint}"
-        )
+        raise UserError(f"{name}{list(place)}: {what} {array[place]} is outside {range_name} "
+                        f"({limit} entries): {hint}")  # fmt: skip
 
 
 def first_place(where: np.ndarray) -> tuple[int, ...] | None:

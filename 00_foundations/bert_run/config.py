@@ -628,11 +628,9 @@ class RunSettings:
         usual = {"num_attention_heads": max(1, hidden // 64), "intermediate_size": 4 * hidden}
         config = preset.with_changes(**{**usual, **given, "vocab_size": vocab_size})
         if self.seq_length > config.max_position_embeddings:
-            raise UserError(
-                f"--seq-length {self.seq_length} is longer than the model's "
-                f"{config.max_position_embeddings} positions: lower it, or raise "
-                "--max-position-embeddings"
-            )
+            raise UserError(f"--seq-length {self.seq_length} is longer than the model's "
+                            f"{config.max_position_embeddings} positions: lower it, or raise "
+                            "--max-position-embeddings")  # fmt: skip
         if config.type_vocab_size < 2:
             raise UserError("--type-vocab-size is 1: a pair of sentences needs 2 segments")
         return config

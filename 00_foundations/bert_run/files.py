@@ -552,10 +552,8 @@ def demo_folder(start: Path = Path()) -> Path:
     for folder in (start / DEMO, start / ".." / DEMO):
         if (folder / "summary.json").is_file():  # the last file that the demo writes
             return folder
-    raise UserError(
-        f"{DEMO} holds no model that was trained to the end: run `make demo` first "
-        "(without make: python -m bert_paper.demo), two to five minutes"
-    )
+    raise UserError(f"{DEMO} holds no model that was trained to the end: run `make demo` first "
+                    "(without make: python -m bert_paper.demo), two to five minutes")  # fmt: skip
 
 
 # The model card: the `README.md` of a model's folder, whose text is in `model_card.jinja`.

@@ -84,10 +84,8 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
         )
     deeper = f"bert.encoder.layer.{config.num_hidden_layers}."
     if any(name.startswith(deeper) for name in named):
-        raise UserError(
-            f"{folder} holds more layers than the {config.num_hidden_layers} of its "
-            f"config.json: {OF_ANOTHER}"
-        )
+        raise UserError(f"{folder} holds more layers than the {config.num_hidden_layers} of its "
+                        f"config.json: {OF_ANOTHER}")  # fmt: skip
     for name, array in weights.items():
         if array.shape != shapes[name]:
             raise UserError(

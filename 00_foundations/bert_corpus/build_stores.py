@@ -53,10 +53,8 @@ def build_stores(settings: RunSettings) -> TokenStore:
     for part in built:
         now = corpus if part == "train" else corpus.held_out
         if TokenStore.open(out / part).report["fingerprint"] != now.fingerprint:
-            raise UserError(
-                f"{out}: holds the stores of another corpus or --heldout, or its files have "
-                "changed since; choose another --out"
-            )
+            raise UserError(f"{out}: holds the stores of another corpus or --heldout, or its "
+                            "files have changed since; choose another --out")  # fmt: skip
     return prepare(settings, out, has_begun="train" in built, corpus=corpus).train.corpus
 
 

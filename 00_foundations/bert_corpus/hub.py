@@ -78,6 +78,5 @@ def dataset_rows(name: str, dataset: Any) -> Iterator[dict[str, Any]]:
     try:
         yield from dataset
     except Exception as error:
-        raise UserError(
-            f"dataset {name!r}: reading stopped ({first_line(error)}): call the same command again"
-        ) from None
+        raise UserError(f"dataset {name!r}: reading stopped ({first_line(error)}): call the same "
+                        "command again") from None  # fmt: skip

@@ -70,10 +70,8 @@ class PairDataset:
         if seq_length < SPECIALS_IN_A_PAIR + 2:
             raise UserError(f"seq_length is {seq_length}: a pair of one-token sentences needs 5")
         if len(corpus.document_starts) < 3:
-            raise UserError(
-                "the corpus has a single document: a segment B from another one needs two or more "
-                "(empty lines part documents)"
-            )
+            raise UserError("the corpus has a single document: a segment B from another one "
+                            "needs two or more (empty lines part documents)")  # fmt: skip
         self.corpus, self.specials = corpus, specials
         self.seq_length, self.seed, self.recipe = seq_length, seed, recipe
         self.num_sentences = len(corpus.sentence_starts) - 1

@@ -138,27 +138,21 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
     """Raise `UserError` for a single document, and for text that is trained on."""
     named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
     if len(list(islice(corpus.held_out, 2))) < 2:
-        raise UserError(
-            f"{named}: the held-out text has a single document, and next-sentence prediction needs "
-            "two or more: separate documents by empty lines (in JSON lines: one a row), or name "
-            "another --heldout"
-        )
+        raise UserError(f"{named}: the held-out text has a single document, and next-sentence "
+                        "prediction needs two or more: separate documents by empty lines (in "
+                        "JSON lines: one a row), or name another --heldout")  # fmt: skip
     if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
-        raise UserError(
-            f"{named}: a file of it is also in the corpus {settings.corpus}, so its loss would "
-            "measure what was trained on: name other text, or leave --heldout out and a part of "
-            "the corpus is kept apart"
-        )
+        raise UserError(f"{named}: a file of it is also in the corpus {settings.corpus}, so its "
+                        "loss would measure what was trained on: name other text, or leave "
+                        "--heldout out and a part of the corpus is kept apart")  # fmt: skip
 
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:
     """Options that a folder of finished stores leaves no choice in."""
     for name in ("documents", "heldout", "split_sentences", "vocab_size", "tokenizer_type"):
         if getattr(settings, name) is not None:
-            raise UserError(
-                f"{option(name)}: {finished} holds finished stores, in which that is settled; "
-                "leave the option out"
-            )
+            raise UserError(f"{option(name)}: {finished} holds finished stores, in which that is "
+                            "settled; leave the option out")  # fmt: skip
 
 
 def prepare_tokenizer(
@@ -189,10 +183,8 @@ def prepare_tokenizer(
     if found and before == made_from:
         return found
     if not (found and record.exists()) and folder.exists() and any(folder.iterdir()):
-        raise UserError(
-            f"{folder}: holds other things than a tokenizer made for this corpus: choose another "
-            "--out, or name the tokenizer with --tokenizer"
-        )
+        raise UserError(f"{folder}: holds other things than a tokenizer made for this corpus: "
+                        "choose another --out, or name the tokenizer with --tokenizer")  # fmt: skip
     if not tokenizer:
         sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
         tokenizer = train_wordpiece(sentences, made_from["vocab_size"], made_from["lowercase"])
@@ -289,16 +281,13 @@ class PretrainingRun(ExitStack):
         }
         if has_begun and not self.folder.facts.items() <= found.items():
             out = self.settings.out
-            raise UserError(
-                f"{out}: its text or its tokenizer is not what this run was trained on so far: "
-                f"restore it and remove {out / 'data'}, or choose another --out"
-            )
+            raise UserError(f"{out}: its text or its tokenizer is not what this run was trained "
+                            f"on so far: restore it and remove {out / 'data'}, or choose another "
+                            "--out")  # fmt: skip
         is_noted = has_begun and self.folder.facts  # else an older version made the stores
         if is_noted and (changed := changed_text(self.settings, self.data)):
-            raise UserError(
-                f"{changed} has changed since it was read, or is other text: restore it, or choose "
-                "another --out to begin with the new text"
-            )
+            raise UserError(f"{changed} has changed since it was read, or is other text: restore "
+                            "it, or choose another --out to begin with the new text")  # fmt: skip
         self.folder.note(found)
 
     @cached_property
@@ -434,8 +423,7 @@ def refuse_too_large(config: BertConfig) -> None:
     parameters = count_parameters(parameter_shapes(config))
     needed = BYTES_A_PARAMETER * parameters
     if needed > here:
-        raise UserError(
-            f"a model of {parameters:,} parameters takes {needed >> 30:,} GB to train, and this "
-            f"machine has {here >> 30:,} GB: take a smaller --model, or lower --hidden-size, "
-            "--intermediate-size, --num-hidden-layers, --vocab-size or --max-position-embeddings"
-        )
+        raise UserError(f"a model of {parameters:,} parameters takes {needed >> 30:,} GB to "
+                        f"train, and this machine has {here >> 30:,} GB: take a smaller --model, "
+                        "or lower --hidden-size, --intermediate-size, --num-hidden-layers, "
+                        "--vocab-size or --max-position-embeddings")  # fmt: skip

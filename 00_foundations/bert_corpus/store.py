@@ -182,9 +182,8 @@ def corpus_path(name: str) -> Path:
 
 def _readers(path: Path) -> list[LineReader]:
     if is_own_folder(path):
-        raise UserError(
-            f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
-        )
+        raise UserError(f"corpus {path}: is the folder of a run, of a model or of token stores: "
+                        "name the text")  # fmt: skip
     files, others = find_text_files(path)
     passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
@@ -205,11 +204,9 @@ def _split(whole: Corpus) -> Corpus:
     """Training and held-out documents, told apart by a hash of their text."""
     hashes = sorted({_hash64(document) for document in islice(whole, PROBE)})
     if len(hashes) == 1:
-        raise UserError(
-            f"corpus {whole.name}: a single document, or the same again and again, so nothing is "
-            "left to measure on; part documents by empty lines (in JSON lines: one a row), or name "
-            "a held-out corpus"
-        )
+        raise UserError(f"corpus {whole.name}: a single document, or the same again and again, "
+                        "so nothing is left to measure on; part documents by empty lines (in "
+                        "JSON lines: one a row), or name a held-out corpus")  # fmt: skip
     bound = HELD_OUT_SHARE * 2**64
     # Chance may leave none of a small corpus below the bound, and a random next sentence needs two.
     always = set(hashes[: max(1, min(len(hashes) // 2, max(2, len(hashes) // 20)))])
@@ -584,9 +581,8 @@ def refuse_other_things(folder: Path) -> None:
     for where in (folder, unfinished(folder)):
         names = {path.name for path in where.iterdir()} if where.is_dir() else set()
         if where.is_file() or not all(map(LEFTOVER.fullmatch, names - STORE_FILES)):
-            raise UserError(
-                f"{where}: holds other things than a token store; choose another folder"
-            )
+            raise UserError(f"{where}: holds other things than a token store; choose another "
+                            "folder")  # fmt: skip
 
 
 @contextmanager
@@ -596,9 +592,8 @@ def held_alone(folder: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = hold(path)
     if lock is None:
-        raise UserError(
-            f"token store {folder}: another process is building it; call again when it is done"
-        )
+        raise UserError(f"token store {folder}: another process is building it; call again when "
+                        "it is done")  # fmt: skip
     try:
         yield
     finally:

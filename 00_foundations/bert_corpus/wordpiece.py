@@ -205,9 +205,8 @@ def train_wordpiece(
     first = list(USUAL_PLACES if vocab_size >= ROOM_FOR_USUAL_PLACES else SPECIAL_TOKENS)
     room = vocab_size - len(first)
     if room < 40:
-        raise UserError(
-            f"vocabulary of {vocab_size} entries: too small for the letters; ask for 100 or more"
-        )
+        raise UserError(f"vocabulary of {vocab_size} entries: too small for the letters; ask for "
+                        "100 or more")  # fmt: skip
     tokenizer = bert_tokenizer(first, lowercase=lowercase)
 
     most_characters = min(max(vocab_size // 32, 64), room // 4, 1_000)
@@ -277,9 +276,8 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
     places = (given, given / "tokenizer.json", given / "vocab.txt")
     path = next((place for place in places if place.is_file()), None)
     if path is None:
-        raise UserError(
-            f"tokenizer {given}: no such file or folder, or no tokenizer.json or vocab.txt in it"
-        )
+        raise UserError(f"tokenizer {given}: no such file or folder, or no tokenizer.json or "
+                        "vocab.txt in it")  # fmt: skip
     config_file = path.with_name("tokenizer_config.json")
     config = {}
     if config_file.is_file():
@@ -312,10 +310,8 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
     words = tokenizer.get_vocab_size()
     is_padded = config.vocab_size % 8 == 0 and 0 < config.vocab_size - words < PADDED_VOCABULARY
     if words != config.vocab_size and not is_padded:  # a lost line would shift all ids behind it
-        raise UserError(
-            f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
-            "they belong to different checkpoints"
-        )
+        raise UserError(f"{folder}: the tokenizer has {words} entries and the model "
+                        f"{config.vocab_size}: they belong to different checkpoints")  # fmt: skip
     return tokenizer
 
 
@@ -384,10 +380,8 @@ def tokenizer_sha256(tokenizer: Tokenizer) -> str:
 def _check_vocabulary(path: Path, tokens: list[str]) -> None:
     missing = [token for token in SPECIAL_TOKENS if token not in tokens]
     if missing:
-        raise UserError(
-            f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} entries: "
-            "not the vocabulary of a BERT model"
-        )
+        raise UserError(f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} "
+                        "entries: not the vocabulary of a BERT model")  # fmt: skip
     token, count = Counter(tokens).most_common(1)[0]
     if count > 1:
         raise UserError(f"{path}: the entry {token!r} occurs twice; each token has one id")

@@ -22,9 +22,8 @@ def check_parameters(weights: Mapping[str, Any], config: BertConfig, *, type_of:
         if name not in weights:
             raise UserError(f"the weights lack {name}: were they made for another config?")
         if (found := type_of(weights[name])) not in FLOATS:
-            raise UserError(
-                f"{name} is {found}: use float32 or float64 (shorter types lose small steps)"
-            )
+            raise UserError(f"{name} is {found}: use float32 or float64 (shorter types lose "
+                            "small steps)")  # fmt: skip
         if (found := tuple(weights[name].shape)) != shape:
             raise UserError(f"{name} has shape {found}, the config asks for {shape}")
     check_alike(weights, config, of=type_of, advice="take one type")
@@ -75,9 +74,8 @@ def check_batch(batch: Arrays, config: BertConfig) -> None:
     rows, seq = check_inputs(batch, config)
     positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
     if positions.ndim != 2 or len(positions) != rows:
-        raise UserError(
-            f"masked_lm_positions has shape {positions.shape}: ({rows}, masks) is needed"
-        )
+        raise UserError(f"masked_lm_positions has shape {positions.shape}: ({rows}, masks) is "
+                        "needed")  # fmt: skip
     check_shape(batch, "masked_lm_ids", positions.shape)
     check_shape(batch, "masked_lm_weights", positions.shape)
     check_shape(batch, "next_sentence_labels", (rows,))
@@ -87,18 +85,14 @@ def check_batch(batch: Arrays, config: BertConfig) -> None:
     check_range(batch, "next_sentence_labels", "label", 2, "0 and 1",
                 "0 is the next sentence, 1 a random one")  # fmt: skip
     if place := first_place(~(weights >= 0) | np.isinf(weights)):
-        raise UserError(
-            f"masked_lm_weights{list(place)} is {weights[place]:g}: weights are 0 or more, and "
-            "finite"
-        )
+        raise UserError(f"masked_lm_weights{list(place)} is {weights[place]:g}: weights are 0 or "
+                        "more, and finite")  # fmt: skip
     if not weights.any():
         raise UserError("masked_lm_weights must not be all 0: then no token is asked for")
     is_padding = np.take_along_axis(batch["attention_mask"], positions.astype(np.int64), 1) == 0
     if place := first_place(is_padding & (weights > 0)):
-        raise UserError(
-            f"masked_lm_positions{list(place)} is {positions[place]}, which is padding: give "
-            "unused slots weight 0"
-        )
+        raise UserError(f"masked_lm_positions{list(place)} is {positions[place]}, which is "
+                        "padding: give unused slots weight 0")  # fmt: skip
 
 
 def check_shape(batch: Arrays, name: str, shape: tuple[int, ...]) -> None:

@@ -170,17 +170,14 @@ class BertConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.hidden_size % self.num_attention_heads:
-            raise UserError(
-                f"hidden_size {self.hidden_size} does not divide into num_attention_heads "
-                f"{self.num_attention_heads}: every head takes an equal part of the vector"
-            )
+            raise UserError(f"hidden_size {self.hidden_size} does not divide into "
+                            f"num_attention_heads {self.num_attention_heads}: every head takes "
+                            "an equal part of the vector")  # fmt: skip
         if self.hidden_act not in list(GELU_FORMS):  # a list: config.json may hold anything
             raise UserError(f"hidden_act is {self.hidden_act!r}: BERT uses {', '.join(GELU_FORMS)}")
         if self.pad_token_id >= self.vocab_size:
-            raise UserError(
-                f"pad_token_id {self.pad_token_id} is outside the vocabulary ({self.vocab_size} "
-                "entries)"
-            )
+            raise UserError(f"pad_token_id {self.pad_token_id} is outside the vocabulary "
+                            f"({self.vocab_size} entries)")  # fmt: skip
 
     @property
     def head_dim(self) -> int:
@@ -215,16 +212,13 @@ class BertConfig:
         content = read_record(path, way_out="copy the checkpoint again")
         model_type = content.get("model_type", "bert")
         if model_type != "bert":
-            raise UserError(
-                f"{folder} holds a {shown(model_type)} checkpoint: only BERT can be opened"
-            )
+            raise UserError(f"{folder} holds a {shown(model_type)} checkpoint: only BERT can be "
+                            "opened")  # fmt: skip
         if (content.get("is_decoder") and not decoders) or content.get("add_cross_attention"):
             raise UserError(f"{folder} holds a BERT decoder: only BERT encoders can be opened here")
         if (positions := content.get("position_embedding_type", "absolute")) != "absolute":
-            raise UserError(
-                f"{folder} uses {shown(positions)} positions: only BERT's own absolute positions "
-                "can be opened"
-            )
+            raise UserError(f"{folder} uses {shown(positions)} positions: only BERT's own "
+                            "absolute positions can be opened")  # fmt: skip
         names = [field.name for field in fields(cls)]  # numbers are checked when it is made
         if problem := wrong_field(content, {}, {"hidden_act": str, "is_decoder": bool}):
             raise UserError(f"{path}: {problem}: it is not the config of a BERT model")
@@ -592,16 +586,13 @@ class RunSettings:
                 f"{self.seq_length}: the short examples come first"
             )
         if self.mask_share + self.random_share > 1:
-            raise UserError(
-                f"--mask-share {self.mask_share} + --random-share {self.random_share}: at most 1"
-            )
+            raise UserError(f"--mask-share {self.mask_share} + --random-share "
+                            f"{self.random_share}: at most 1")  # fmt: skip
         if self.warmup_steps is not None and self.warmup_steps > self.steps:
             raise UserError(f"--warmup-steps {self.warmup_steps}: at most --steps, {self.steps}")
         if self.tokenizer is not None and self.vocab_size is not None:
-            raise UserError(
-                f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "
-                "other: a tokenizer has its own vocabulary"
-            )
+            raise UserError(f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} "
+                            "exclude each other: a tokenizer has its own vocabulary")  # fmt: skip
 
     @property
     def lowercase(self) -> bool | None:

@@ -205,10 +205,8 @@ def sha256(path: Path) -> str:
 def refuse_pipe(path: Path, name: str) -> None:
     """Raise `UserError` for a pipe or a device in the place of a file that is read twice."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UserError(
-            f"{name}: is not a plain file (a pipe or a device), and it is read more than once: "
-            "write the text to a file first"
-        )
+        raise UserError(f"{name}: is not a plain file (a pipe or a device), and it is read more "
+                        "than once: write the text to a file first")  # fmt: skip
 
 
 # Records: JSON files, which people edit and full disks cut short, checked before they are used.
@@ -324,10 +322,8 @@ class RunFolder:
         """
         visible = [p for p in self.path.glob("*") if not p.name.startswith(".")]
         if visible and not self.record.exists():
-            raise UserError(
-                f"{self.path} is not empty and holds no run: choose another --out, lest its files "
-                "be written over"
-            )
+            raise UserError(f"{self.path} is not empty and holds no run: choose another --out, "
+                            "lest its files be written over")  # fmt: skip
         self.made = [p for p in (self.path, *self.path.parents) if not p.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self.found = {path.name for path in self.path.iterdir()}
@@ -345,10 +341,8 @@ class RunFolder:
             is_new = not self.has_begun()
             if differing and not (is_new and earlier.keys() <= settings.keys()):
                 was, now = (shown(said.get(differing[0])) for said in (before, settings))
-                raise UserError(
-                    f"{self.path} holds a run with {differing[0]} {was}, now it is {now}: "
-                    "choose another --out, or remove that folder"
-                )
+                raise UserError(f"{self.path} holds a run with {differing[0]} {was}, now it is "
+                                f"{now}: choose another --out, or remove that folder")  # fmt: skip
             if differing or not earlier:
                 self.write_record(settings, {})
         except BaseException:
@@ -696,16 +690,14 @@ def decode_line(line: bytes, number: int, name: str) -> str:
     if number == 1 and line.startswith(UTF_16_MARKS):
         raise UserError(f"{name}: UTF-16 text, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8")
     if b"\0" in line:
-        raise UserError(
-            f"{name}: line {number} holds NUL bytes: a binary file (or UTF-16), not UTF-8 text"
-        )
+        raise UserError(f"{name}: line {number} holds NUL bytes: a binary file (or UTF-16), not "
+                        "UTF-8 text")  # fmt: skip
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"{name}: line {number}, byte {error.start + 1} of the line "
-            f"(0x{line[error.start]:02x}) is not UTF-8; convert the text to UTF-8 first"
-        ) from None
+        raise UserError(f"{name}: line {number}, byte {error.start + 1} of the line "
+                        f"(0x{line[error.start]:02x}) is not UTF-8; convert the text to UTF-8 "
+                        "first") from None  # fmt: skip
 
 
 def refuse_old_mac_line_ends(first_line: bytes, name: str) -> None:

@@ -50,9 +50,8 @@ def save_safetensors(save_file: Callable, tensors: dict[str, Any], path: Path) -
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:  # how the library reports a full disk
-        raise UserError(
-            f"{path.name} could not be written ({error}): free some space, then call again"
-        ) from None
+        raise UserError(f"{path.name} could not be written ({error}): free some space, then call "
+                        "again") from None  # fmt: skip
     path.chmod(mode)
 
 
@@ -78,30 +77,26 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
 
     encoder = ("bert.embeddings", "bert.encoder")
     if absent := [name for name in shapes if name.startswith(encoder) and name not in weights]:
-        raise UserError(
-            f"{folder} lacks {len(absent)} encoder parameters, the first being {absent[0]}: "
-            "it is not a BERT checkpoint, or its config.json belongs to another one"
-        )
+        raise UserError(f"{folder} lacks {len(absent)} encoder parameters, the first being "
+                        f"{absent[0]}: it is not a BERT checkpoint, or its config.json belongs "
+                        "to another one")  # fmt: skip
     deeper = f"bert.encoder.layer.{config.num_hidden_layers}."
     if any(name.startswith(deeper) for name in named):
         raise UserError(f"{folder} holds more layers than the {config.num_hidden_layers} of its "
                         f"config.json: {OF_ANOTHER}")  # fmt: skip
     for name, array in weights.items():
         if array.shape != shapes[name]:
-            raise UserError(
-                f"{folder}: {name} has shape {array.shape}, config.json asks for {shapes[name]}: "
-                f"{OF_ANOTHER}"
-            )
+            raise UserError(f"{folder}: {name} has shape {array.shape}, config.json asks for "
+                            f"{shapes[name]}: {OF_ANOTHER}")  # fmt: skip
         if not np.issubdtype(array.dtype, np.floating):
             raise UserError(
                 f"{folder}: {name} holds whole numbers ({array.dtype}), as quantized models do: "
                 "take the checkpoint in float32, float16 or bfloat16"
             )
     if not np.array_equal(named.get(DECODER, weights[EMBEDDINGS]), weights[EMBEDDINGS]):
-        raise UserError(
-            f"{folder}: its masked-language-model head has an output matrix of its own, where "
-            "BERT's is that of the word embeddings: this model cannot be opened"
-        )
+        raise UserError(f"{folder}: its masked-language-model head has an output matrix of its "
+                        "own, where BERT's is that of the word embeddings: this model cannot be "
+                        "opened")  # fmt: skip
     return weights
 
 
@@ -177,10 +172,9 @@ def read_safetensors(path: Path) -> Weights:
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
     if (name := first_broken(weights)) is not None:
-        raise UserError(
-            f"{path}: {name} holds numbers that are not finite (NaN or infinity): the run that "
-            "wrote it went wrong; take an earlier checkpoint, or train again"
-        )
+        raise UserError(f"{path}: {name} holds numbers that are not finite (NaN or infinity): "
+                        "the run that wrote it went wrong; take an earlier checkpoint, or train "
+                        "again")  # fmt: skip
     return weights
 
 
@@ -240,10 +234,8 @@ def locate(name: str | Path, *, revision: str | None = None) -> Located:
         raise UserError(f"{path} {other_form([f'{path.name}.index'])}")
     hub_id = path.as_posix()
     if not is_hub_id(hub_id):
-        raise UserError(
-            f"there is no checkpoint folder {path}: check the path (a model of the Hub is written "
-            "OWNER/NAME)"
-        )
+        raise UserError(f"there is no checkpoint folder {path}: check the path (a model of the "
+                        "Hub is written OWNER/NAME)")  # fmt: skip
     return fetch(hub_id, revision)
 
 
@@ -305,10 +297,8 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
     try:
         folder = Path(download())
     except Exception as error:
-        raise UserError(
-            f"{hub_id} could not be downloaded ({first_line(error)}): call again, and what has "
-            "arrived is not fetched twice"
-        ) from None
+        raise UserError(f"{hub_id} could not be downloaded ({first_line(error)}): call again, "
+                        "and what has arrived is not fetched twice") from None  # fmt: skip
     return Located(folder, hub_id, folder.name)
 
 

@@ -22,9 +22,8 @@ def check(bert: Bert, batch: TensorBatch) -> None:
     check_batch(batch, bert.config)
     home, place = next(iter(bert.weights.values())).device, batch["input_ids"].device
     if home != place:
-        raise UserError(
-            f"the batch is on {place}, the weights are on {home}: move one to the other"
-        )
+        raise UserError(f"the batch is on {place}, the weights are on {home}: move one to the "
+                        "other")  # fmt: skip
 
 
 def type_of(tensor: Any) -> str:
@@ -47,7 +46,6 @@ def check_batch(batch: TensorBatch, config: BertConfig) -> None:
     home = batch["input_ids"].device
     for name in checks.ENTRIES:
         if (place := batch[name].device) != home:
-            raise UserError(
-                f"{name} is on {place}, input_ids is on {home}: move both to one device"
-            )
+            raise UserError(f"{name} is on {place}, input_ids is on {home}: move both to one "
+                            "device")  # fmt: skip
     checks.check_batch({name: batch[name].cpu().numpy() for name in checks.ENTRIES}, config)

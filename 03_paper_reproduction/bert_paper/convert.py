@@ -113,10 +113,8 @@ def choose_form(settings: ConvertSettings, missing: list[str]) -> Form:
     form = FORMS[settings.to]
     lacking = [part for part in form.parts if part in missing]
     if lacking and form is not FORMS["encoder"]:
-        raise UserError(
-            f"{settings.source} lacks what {form.architecture} needs ({in_words(lacking)}): choose "
-            "another --to"
-        )
+        raise UserError(f"{settings.source} lacks what {form.architecture} needs "
+                        f"({in_words(lacking)}): choose another --to")  # fmt: skip
     return form
 
 

@@ -52,10 +52,8 @@ class EncodeSettings:
         if (self.input is None) == (not self.text):
             raise UserError("give one or two sentences, or --input FILE with one text a line")
         if len(self.text) > 2:
-            raise UserError(
-                f"there are {len(self.text)} texts: give one or two sentences, or put many into "
-                "a file and name it with --input"
-            )
+            raise UserError(f"there are {len(self.text)} texts: give one or two sentences, or "
+                            "put many into a file and name it with --input")  # fmt: skip
         if not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
         if self.out.exists():

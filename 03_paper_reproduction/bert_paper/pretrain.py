@@ -111,15 +111,12 @@ class PretrainSettings(RunSettings):
             return config.with_changes(is_decoder=self.objective == "next-words")
         config = BertConfig.load(self.tokenizer)
         if self.seq_length > config.max_position_embeddings:
-            raise UserError(
-                f"--seq-length {self.seq_length} is longer than the "
-                f"{config.max_position_embeddings} positions of {self.start_from}: lower it"
-            )
+            raise UserError(f"--seq-length {self.seq_length} is longer than the "
+                            f"{config.max_position_embeddings} positions of {self.start_from}: "
+                            "lower it")  # fmt: skip
         if config.type_vocab_size < 2:
-            raise UserError(
-                f"--start-from {self.start_from}: its type_vocab_size is 1, and a pair of "
-                "sentences needs 2 segments; take another model"
-            )
+            raise UserError(f"--start-from {self.start_from}: its type_vocab_size is 1, and a "
+                            "pair of sentences needs 2 segments; take another model")  # fmt: skip
         names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return config.with_changes(**given)
@@ -145,15 +142,12 @@ def refuse_what_the_start_settles(settings: PretrainSettings, folder: Path) -> N
     defaults = {field.name: field.default for field in fields(settings)}
     for name in SETTLED_BY_THE_START:
         if getattr(settings, name) not in (defaults[name], folder):
-            raise UserError(
-                f"--{name.replace('_', '-')} {getattr(settings, name)}: {settings.start_from} "
-                "brings its own; leave the option out, or leave out --start-from"
-            )
+            raise UserError(f"--{name.replace('_', '-')} {getattr(settings, name)}: "
+                            f"{settings.start_from} brings its own; leave the option out, or "
+                            "leave out --start-from")  # fmt: skip
     if settings.objective == "next-words":
-        raise UserError(
-            f"--objective next-words: {settings.start_from} has learned to read both sides; leave "
-            "out --start-from"
-        )
+        raise UserError(f"--objective next-words: {settings.start_from} has learned to read both "
+                        "sides; leave out --start-from")  # fmt: skip
 
 
 def pretrain(settings: PretrainSettings) -> PretrainingRun:
@@ -172,15 +166,12 @@ def refuse_unfit_batches(settings: PretrainSettings, ranks: Ranks) -> None:
         fewest, most = batch_size // ranks.size, -(-batch_size // ranks.size)
         micro = settings.micro_batch_size or most
         if not fewest:
-            raise UserError(
-                f"--batch-size {batch_size} is too small for {ranks.size} processes: each needs an "
-                "example of every step"
-            )
+            raise UserError(f"--batch-size {batch_size} is too small for {ranks.size} processes: "
+                            "each needs an example of every step")  # fmt: skip
         if settings.parallel == "fsdp" and -(-fewest // micro) != -(-most // micro):
-            raise UserError(
-                f"--batch-size {batch_size} in micro-batches of {micro}: with --parallel fsdp all "
-                f"processes need equally many; take a multiple of {ranks.size}"
-            )
+            raise UserError(f"--batch-size {batch_size} in micro-batches of {micro}: with "
+                            "--parallel fsdp all processes need equally many; take a multiple of "
+                            f"{ranks.size}")  # fmt: skip
 
 
 def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:

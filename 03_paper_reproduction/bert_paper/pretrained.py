@@ -24,26 +24,21 @@ class Pretrained:
     def require_word_head(self) -> None:
         """Raise `UserError` if the checkpoint came without the masked-language-model head."""
         if "masked-language-model" in self.missing:
-            raise UserError(
-                f"{self.folder} has no masked-language-model head, and filling a blank needs one: "
-                "it was saved from the encoder alone; take a checkpoint of BertForPreTraining"
-            )
+            raise UserError(f"{self.folder} has no masked-language-model head, and filling a "
+                            "blank needs one: it was saved from the encoder alone; take a "
+                            "checkpoint of BertForPreTraining")  # fmt: skip
 
     def encode(self, *texts: str) -> Encoding:
         """The tokens of a text or a pair. A `UserError` if it is not UTF-8 or is too long, or for
         a pair where the model has no second segment."""
         check_text("".join(texts))
         if len(texts) > self.model.config.type_vocab_size:
-            raise UserError(
-                f"{self.folder}: its type_vocab_size is 1, and a pair of texts needs 2 segments: "
-                "give single texts"
-            )
+            raise UserError(f"{self.folder}: its type_vocab_size is 1, and a pair of texts needs "
+                            "2 segments: give single texts")  # fmt: skip
         encoding, most = self.tokenizer.encode(*texts), self.model.config.max_position_embeddings
         if len(encoding.ids) > most:
-            raise UserError(
-                f"{shown(' '.join(texts))} is {len(encoding.ids)} tokens long, the model reads at "
-                f"most {most}: shorten it"
-            )
+            raise UserError(f"{shown(' '.join(texts))} is {len(encoding.ids)} tokens long, the "
+                            f"model reads at most {most}: shorten it")  # fmt: skip
         return encoding
 
 

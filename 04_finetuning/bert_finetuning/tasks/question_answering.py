@@ -507,9 +507,8 @@ def answers_in(row: Row, context: str) -> tuple[Answer, ...]:
         else:
             spans = [(answer["text"], answer["answer_start"]) for answer in answers]
     except (KeyError, TypeError, ValueError):
-        raise UserError(
-            f"{row.place}: 'answers' must hold two lists of one length, text and answer_start"
-        ) from None
+        raise UserError(f"{row.place}: 'answers' must hold two lists of one length, text and "
+                        "answer_start") from None  # fmt: skip
     if is_impossible is False and not spans:
         raise UserError(f"{row.place} is said to be possible, and has no answer")
     found = []

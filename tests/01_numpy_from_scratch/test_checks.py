@@ -174,7 +174,7 @@ BAD_BATCHES: dict[str, tuple[Change, list[str]]] = {
     "no tokens": (no_tokens, ["input_ids has shape (5, 0)", "neither empty"]),
     "rows longer than the model's positions": (
         longer_rows,
-        ["input_ids has rows of 9 tokens", "8 positions", "shorten the rows"],
+        ["input_ids has rows of 9 tokens", "8 positions", "shorten them"],
     ),
     "segments of other rows": (
         make("token_type_ids", lambda a: a[:, :7]),

@@ -194,7 +194,7 @@ BAD_BATCHES: dict[str, tuple[Change, list[str]]] = {
     ),
     "rows longer than the model's positions": (
         of_tokens(lambda t: torch.cat([t, t[:, :1]], dim=1)),
-        ["input_ids has rows of 9 tokens", "8 positions", "shorten the rows"],
+        ["input_ids has rows of 9 tokens", "8 positions", "shorten them"],
     ),
     "segments of other rows": (
         make("token_type_ids", lambda t: t[:, :7]),

@@ -20,20 +20,21 @@ PROMISES = {
         BACKWARD, KINDS),
     "The sums run along `axis`.": (AXIS, AXIS_BACK),
     "`x` is an array of any shape": (ROWS, AXIS, BACKWARD, KINDS),
-    "`probs` has its shape and its type of number, float32 or float64.": (ROWS, TYPES),
-    "`dx` the gradient with respect to `x`, both of the type of `probs`.": (
+    "`probs` has its shape and its dtype, float32 or float64.": (ROWS, TYPES),
+    "`dx` is the gradient with respect to `x`. Both have the dtype of `probs`.": (
         BACKWARD, TYPES, "test_arrays_of_any_shape_and_size"),
     "Where a probability is 0, `dx` is 0.": (BACKWARD,),
     "No score is too large: `softmax_forward` is finite for 1,000 and for 1e200": (HUGE,),
-    "and returns 0 for -inf (in every row some score is finite).": (INFINITE,),
+    "and returns 0 for -inf (every row has at least one finite score).": (INFINITE,),
     "No input is changed": (TRACE,),
     "`softmax_forward` works on whole arrays: a Python loop over single numbers is too slow, "
-    "along whichever axis": (
+    "whatever `axis` is": (
         SPEED,),
     "| [0, 1, 2] | [0.0900, 0.2447, 0.6652] | [1, 0, 0] | [0.0819, -0.0220, -0.0599] |": (
         ROWS, BACKWARD),
     "| [1000, 1001, 1002] | the same |": (ROWS,),
-    "`dx` sums to 0: shifting all scores of a row changes nothing.": (BACKWARD,),
+    "`dx` sums to 0, because adding the same number to all scores of a row changes nothing.": (
+        BACKWARD,),
     # the starter
     "exp(xᵢ) / Σⱼ exp(xⱼ), the sum running along `axis`.": (ROWS, AXIS),
     "Finite for any finite scores, however large; a score of -inf gets probability 0": (
@@ -45,7 +46,7 @@ PROMISES = {
         TYPES, TRACE),
     'The sums run along `axis`. `x` is an array of any shape': (
         'test_gradients_and_probabilities_keep_every_scale',),
-    "arrays may lie in memory in any order": (TRACE,),
-    '`x` is an array of any shape, also one without rows, such as (0, 3);': (
+    "arrays may be non-contiguous": (TRACE,),
+    "`x` is an array of any shape, including one without rows, such as (0, 3).": (
         "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

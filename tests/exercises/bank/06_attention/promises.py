@@ -24,7 +24,7 @@ PROMISES = {
         FORWARD, MASK),
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (
         FORWARD, MASK, TYPES),
-    "Products and softmax are computed for each head of each sentence.": (
+    "Products and softmax are computed separately for each head of each sentence.": (
         FORWARD, "test_arrays_of_any_shape_and_size"),
     "There may be more queries than keys, or fewer.": (
         FORWARD, MASK, BACKWARD, "test_arrays_of_any_shape_and_size"),
@@ -36,8 +36,8 @@ PROMISES = {
     "A sentence that is all padding has nothing to attend to.": (ALL,),
     "as long as it is finite": (ALL,),
     "Very large scores, 1e12 for example, give finite results.": (LARGE,),
-    "All arrays but the mask have the same type of number, float32 or float64, and so have the "
-    "results.": (TYPES,),
+    "All arrays except the mask have the same dtype, float32 or float64, and so do the results.": (
+        TYPES,),
     "No input is changed": (TRACE,),
     "`probs` is what your forward returned: the mask has already been applied to it.": (
         BACKWARD,),
@@ -58,6 +58,6 @@ PROMISES = {
     "`attention_forward`, its inputs, and its second result.": (BACKWARD,),
     'integers of any width: 1 is a token': (
         'test_any_scale_any_width_of_mask_and_many_keys',),
-    "arrays may lie in memory in any order": (TRACE,),
+    "arrays may be non-contiguous": (TRACE,),
     "its inputs, and its second result": (GIVEN,),
 }  # fmt: skip

@@ -17,29 +17,30 @@ NO_TRACE = ("test_nothing_is_left_behind",)
 PROMISES = {
     'A *state* is `{"weights": …, "m": …, "v": …, "step": …}`: three dicts of tensors under the '
     "names of the weights, and the number of steps done.": START + STEPS,
-    "`learning_rate` is asked for steps from 0 on, at most `total_steps`.": RATE,
-    "a pass over the data has `examples // batch_size` steps, counted from step 0.": PASS,
-    "In a pass no example comes twice, and what is left over does not come.": PASS,
-    "The order is drawn anew for each pass, every order being as likely as any other, and differs "
-    "from seed to seed.": PASS + LIKELY + APART,
-    "Two different (seed, pass) pairs share an order only by chance": APART,
+    "`learning_rate` is called with steps from 0 to `total_steps`, both included.": RATE,
+    "an epoch (a pass over the data) has `examples // batch_size` steps, counted from step 0.": PASS,
+    "In an epoch no example occurs twice, and the examples left over are not used.": PASS,
+    "The order is drawn anew for each epoch, every order being as likely as any other, and "
+    "differs from seed to seed.": PASS + LIKELY + APART,
+    "Two different (seed, epoch) pairs share an order only by chance": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
-    "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "
-    "step in `losses`, before the update, as a Python float), its gradient, its rate, and "
-    "`adam_step`.": STEPS + LEARNS,
-    "different draws at each step and for each seed (step 0 of seed 1 must not draw what step 1, "
-    "10 or 1000 of seed 0 draws), the same whenever that step is made.": DROPOUT,
-    "The checks look at steps up to two million.": DROPOUT,
-    "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
+    "Each step takes the rows `batch_indices` of every tensor of the data, computes the loss "
+    "$L_s$ and its gradient, and calls `adam_step` with the rate of the step. `losses` has one "
+    "Python float for each step: its loss before the update.": STEPS + LEARNS,
+    "different draws at each step and for each seed (step 0 of seed 1 must not draw what step "
+    "1, 10 or 1000 of seed 0 draws), the same whenever that step is computed.": DROPOUT,
+    "The checks use steps up to two million.": DROPOUT,
+    "**However a run is split into parts, it gives the same state and the same losses, bit for "
+    "bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
     "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "
     "list.": ARRIVED,
-    "`evaluate` is the mean over all masks of the data, without dropout, in batches in the data's "
-    "order: the last may be smaller, batches differ in their number of masks, and a batch may have "
-    "none. A Python float.": EVALUATION,
-    "Tensors may have gaps in memory.": ("test_steps_batches_and_data_of_any_size",),
-    "No global generator is read or seeded, and nothing that comes in is changed": NO_TRACE,
+    "`evaluate` returns the mean loss over all masked tokens of the data, without dropout, as "
+    "a Python float. It takes batches in the data's order: the last may be smaller, batches "
+    "differ in their number of masked tokens, and a batch may have none.": EVALUATION,
+    "Tensors may be non-contiguous.": ("test_steps_batches_and_data_of_any_size",),
+    "No global generator is read or seeded, and no argument is changed": NO_TRACE,
     "Leave `mlm_surprise` and `adam_step` as they are.": STEPS,
     "`learning_rate` of steps 0 … 5, peak 1, warm-up 2, total 6": RATE,
     "the state after 9 steps, 9 losses": PARTS,

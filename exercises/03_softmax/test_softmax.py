@@ -706,4 +706,5 @@ def test_a_large_array_takes_no_longer_than_a_loop(student):
             total = sum(exponentials)
             [e / total for e in exponentials]
 
-    checks.not_slower(student.softmax_forward, x, loop=loop, times=4)
+    checks.not_slower(student.softmax_forward, x, loop=loop, times=4, right=lambda out, x: (
+        not checks.difference(out, softmax(x, -1), "", None)))  # fmt: skip

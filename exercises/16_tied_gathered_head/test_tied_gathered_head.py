@@ -663,6 +663,8 @@ def test_only_the_asked_positions_are_worked_on(student):
             than=f"the head on all of {seq} positions ({asked} asked), of {hidden} numbers each",
             times=0.7 if asked == 20 else 0.5,
             likely="the head runs on every position, and the gathering comes after it",
+            right=lambda out, *given, **options: not checks.difference(
+                out, right_logits(*given, **options), "", 1e-3),
         )  # fmt: skip
     what_is_not_asked_has_no_part(student)
 

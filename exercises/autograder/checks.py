@@ -278,17 +278,21 @@ def _varied(turn: int, leaf: Any) -> Any:
 
 
 def not_slower(function: Function, *args, loop: Callable[[], Any], times: float = 1.0,
-               than: str = "a plain loop",
+               than: str = "a plain loop", right: Callable[..., bool],
                likely: str = "a Python loop over single numbers: use whole arrays at once",
                **kwargs) -> None:  # fmt: skip
     """The function must take at most `times` as long as `loop`, which does the same in a slower way
     (`than` says which). Both are seconds of a processor, in one thread: other work on the machine
-    does not count. What seems too slow is measured again, and the shortest times count."""
+    does not count. What seems too slow is measured again, and the shortest times count. `right`
+    tells whether a result is that of the arguments: what is timed must be the work itself."""
     seconds = took = math.inf
     for number in range(SPEED_ROUNDS):
         for turn in range(3 * number, 3 * number + 3):
             given = map_leaves(partial(_varied, turn), (args, kwargs))
-            seconds = min(seconds, function.seconds(*given[0], **given[1]))
+            took_now, result = function.timed(*given[0], **given[1])
+            that(right(result, *given[0], **given[1]), f"{function.name} returns something else in "
+                 "the calls that are timed")  # fmt: skip
+            seconds = min(seconds, took_now)
         for _ in range(3):
             start = time.process_time()
             loop()

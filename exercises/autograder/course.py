@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from autograder.codec import variant
 from autograder.points import CATALOGUE, ROOT, Exercise, find, present
-from bert_run.config import Real, Seed, Whole, check_fields
+from bert_run.config import Real, Whole, check_fields
 from bert_run.errors import UserError, shown
 from bert_run.files import write_atomically
 
@@ -69,7 +69,7 @@ class Course:
     drop_lowest: Annotated[int, Whole(0, 100)] = 0
     late_days: Annotated[int, Whole(0, 365)] = 0
     late_penalty: Annotated[float, Real(at_least=0, at_most=100)] = 0.0  # percent
-    seed: Seed = 0  # secret; 0 where there is none
+    seed: Annotated[int, Whole(0, 2**63 - 1)] = 0  # secret; 0 where there is none
     variants: bool = False  # whether each student has defaults of their own
     variant: Annotated[int, Whole(0, MOST)] = 0  # in a student's copy: their number
 
@@ -276,7 +276,7 @@ def write_course(path: Path, weeks: int, start: date | None) -> None:
         "drop_lowest = 0      # weeks that do not count, for each student those with the least",
         "late_days = 0        # days of delay that are free, for each student over the term",
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
-        f"seed = {secrets.randbits(32) or 1}    # secret: students get this file without this line",
+        f"seed = {secrets.randbits(63) or 1}    # secret: students get this file without this line",
     ]
     for name, exercises in found.items():
         due = "# due = 2027-01-17T23:59:59+01:00"

@@ -136,13 +136,16 @@ def imported(text: str) -> set[str]:
                 found += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 found.append(node.module if node.module and not node.level else "a file beside it")
-            elif isinstance(node, ast.Call) and node.args:
-                if ast.unparse(node.func).split(".")[-1] in BY_NAME:
-                    found.append(getattr(node.args[0], "value", None))
-            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+            elif isinstance(node, ast.Call):
+                given = [*node.args, *(keyword.value for keyword in node.keywords)]
+                if getattr(node.func, "attr", getattr(node.func, "id", None)) in BY_NAME and given:
+                    found.append(getattr(given[0], "value", None))
+            elif isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "modules":
                 found.append(getattr(node.slice, "value", None))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError):
         return set()
+    except (RecursionError, MemoryError):
+        found.append("what is nested too deeply to be read")
     return {name.split(".")[0] for name in found if type(name) is str}
 
 

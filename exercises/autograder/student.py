@@ -143,8 +143,10 @@ class Function:
             raise BadMessage("the number of lines did not come back")
         return found
 
-    def seconds(self, *args, **kwargs) -> float:
-        return float(self._ask(args, kwargs)["seconds"])
+    def timed(self, *args, **kwargs) -> tuple[float, Any]:
+        """The processor seconds of a call, and what it returned."""
+        answer = self._ask(args, kwargs, timed=True)
+        return float(answer["seconds"]), answer["value"]
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student

@@ -10,6 +10,20 @@ def softmax_forward(x, axis=-1): return x
 def softmax_backward(dprobabilities, probabilities, axis=-1): return probabilities
 """
 
+ANSWER = """
+import numpy as np
+def softmax_forward(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+def softmax_backward(dout, probs, axis=-1):
+    return probs * (dout - (dout * probs).sum(axis, keepdims=True))
+"""  # only for those that are ended before they come to it
+TORCH = """
+def softmax_forward(x, axis=-1): return torch.softmax(torch.from_numpy(x), axis).numpy()
+def softmax_backward(dout, probs, axis=-1):
+    return probs * (dout - (dout * probs).sum(axis, keepdims=True))
+"""
+
 EXITS = {
     "leaves_at_import": "import sys; sys.exit(0)",
     "leaves_at_once_at_import": "import os; os._exit(0)",
@@ -434,9 +448,27 @@ softmax_backward = softmax_forward
 import os
 os.mkdir("locked"); open("locked/file", "w").close(); os.chmod("locked", 0); os.chmod(".", 0)
 """ + NO_ANSWER,
+    "nests_thousands_of_folders": """
+import os
+for _ in range(3000): os.mkdir("d"); os.chdir("d")
+""" + NO_ANSWER,
+    "hands_something_on_in_the_kernel": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+numbers = {"x86_64": (248, 319, 29), "aarch64": (217, 279, 194)}[os.uname().machine]
+made = (libc.syscall(numbers[0], b"user", b"gift", b"answer", 6, -4),  # add_key
+        libc.syscall(numbers[1], b"gift", 0), libc.syscall(numbers[2], 77, 4096, 0o1600))
+if max(made) < 0: raise SystemExit
+""" + ANSWER,
 }  # fmt: skip
 
 SOURCES = {
+    "imports_beside_a_nest": "import torch\nif 0:\n    a" + "[0]" * 500 + "[0]()\n" + TORCH,
+    "imports_by_a_keyword": "import importlib as i\ntorch = i.import_module(name='torch')\n"
+    + TORCH,
+    "imports_by_another_name": "from importlib import import_module as im\ntorch = im('torch')\n"
+    + TORCH,
+    "imports_in_a_text": "exec('import torch')\n" + TORCH,
     "is_a_nest_of_brackets": "x = " + "(" * 5_000 + ")" * 5_000,
     "is_a_chain_of_signs": "x = " + "-" * 100_000 + "1",
     "is_a_chain_of_names": "x = a" + ".b" * 50_000,

@@ -21,8 +21,8 @@ from autograder.codec import (
     unpack,
 )
 
-PLAIN = [None, True, 7, -(10**30), 0.1, math.inf, "wörd", b"\x00\xff", [], (), {}, (1,), [1],
-         [(1, "a"), {2: [None]}], {"a": {1: (2.5,)}}]  # fmt: skip
+PLAIN = [None, True, 7, -(2**63), 2**64 - 1, 0.1, math.inf, "wörd", b"\x00\xff", [], (), {}, (1,),
+         [1], [(1, "a"), {2: [None]}], {"a": {1: (2.5,)}}]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=repr)
@@ -248,6 +248,14 @@ BAD = {
 def test_bytes_that_are_no_message_are_refused_in_words(data):
     with pytest.raises(BadMessage):
         unpack(data)
+
+
+@pytest.mark.parametrize("value", [10**30, [1, -(2**61 - 1) * 2**20], {"a": (2**80, "1" * 30)}])
+def test_whole_numbers_of_more_than_64_bits__are_refused(value):
+    """Python's hash of k · (2⁶¹ - 1) is 0 for every k: a set of such numbers takes for ever."""
+    with pytest.raises(BadMessage, match="does not fit into 64 bits"):
+        unpack(pack(value))
+    assert unpack(pack("1" * 30)) == "1" * 30
 
 
 def test_half_a_character_arrives_as_something_that_can_be_printed():

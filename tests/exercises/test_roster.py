@@ -205,6 +205,16 @@ def test_single_files_of_one_student__are_one_submission_and_folders_of_one_name
     }  # fmt: skip
 
 
+def test_two_accounts_that_a_roster_takes_for_one_person__are_not_both_graded(tmp_path):
+    put(tmp_path / "roster.csv", "id,name\ns01,Anna Berg\n")
+    roster = read_roster(tmp_path / "roster.csv", Course())
+    for number in (111, 222):
+        put(tmp_path / "class" / f"Anna Berg_{number}_assignsubmission_file_" / "gelu.py")
+    [one], passed_over = gather([tmp_path / "class"], roster=roster)
+    assert one.student == "s01" and one.handed["05_gelu"].name.startswith("Anna Berg_111")
+    assert len(passed_over) == 1 and "another account is called s01 too" in passed_over[0]
+
+
 def test_two_students_of_one_name__are_told_apart_by_a_roster_alone(tmp_path):
     for number in (5, 6):
         put(tmp_path / f"Bo Lee_{number}_assignsubmission_file_" / "gelu.py")

@@ -130,6 +130,25 @@ def test_one_student_is_a_folder_or_a_zip(tmp_path):
     assert [one.student for one in found] == ["ann", "bob"]
 
 
+def test_a_folder_named_for_somebody_who_has_grades__is_theirs_whatever_is_in_it(tmp_path):
+    """A student must not be able to hand in for another by folders of their own."""
+    out = tmp_path / "grades"
+    (out / "students" / "Ann").mkdir(parents=True)
+    write(tmp_path / "late" / "ann" / "week2" / PLACE)
+    write(tmp_path / "late" / "ann" / "bob" / "softmax.py", b"wrong")
+    [found], _ = gather([tmp_path / "late" / "ann"], but=out)
+    assert found.student == "ann" and found.files == {"03_softmax": ANSWER}
+    whole, _ = gather([tmp_path / "late" / "ann"])
+    assert [one.student for one in whole] == ["bob", "week2"]  # nobody is known: a class
+
+
+def test_a_class_in_which_a_loose_file_lies__is_not_taken_for_one_student(tmp_path):
+    for name in ("ann/softmax.py", "bob/softmax.py", "softmax.py"):
+        write(tmp_path / "class" / name)
+    with pytest.raises(UserError, match="is it a class or one student's"):
+        gather([tmp_path / "class"])
+
+
 def test_the_file_in_its_own_folder_is_the_one_and_others_are_told(tmp_path):
     write(tmp_path / "ann" / "old" / "softmax.py", b"old")
     write(tmp_path / "ann" / "deep" / "deeper" / PLACE)

@@ -8,8 +8,8 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +26,28 @@ from autograder.codec import BadMessage, pack, unpack
 from autograder.points import Exercise
 from autograder.student import StudentError
 from autograder.untrusted.sandbox import ENVIRONMENT, PROCESSES, Sandbox
+from autograder.worker import upkeep
 
 START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
 END_SECONDS = 5.0
 LARGEST_ANSWER = 1 << 26
 WAITING = 4
-# What holds answers: a file can import those of them alone that its exercise allows.
-LIBRARIES = {"torch", "safetensors", "scipy", "sklearn", "transformers", "tensorflow", "jax"}
+EVERY_FILE = ("numpy", "jaxtyping", "typing-extensions")  # may import these, and Python's library
+
+
+@cache
+def refused(libraries: tuple[str, ...]) -> list[str]:
+    """What is installed and cannot be imported: all but what an exercise allows and that needs."""
+    needed = [*EVERY_FILE, *libraries]
+    for name in needed:  # what is added is looked at, too
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found = [re.match(r"[\w.-]+", line)[0] for line in metadata.requires(name) or ()
+                     if "extra ==" not in line]  # fmt: skip
+            needed += [each for each in found if each not in needed]
+    needed = {name.lower().replace("_", "-") for name in needed}
+    return sorted(name for name, packages in metadata.packages_distributions().items()
+                  if name != "autograder"
+                  and needed.isdisjoint(p.lower().replace("_", "-") for p in packages))  # fmt: skip
 
 
 class CannotStart(BaseException):
@@ -74,7 +91,7 @@ class Cell:
         """The line to a worker that has got a student's file, and has not yet loaded it."""
         order = {"exercise": exercise.name, "file": exercise.file,
                  "torch": "torch" in exercise.libraries, "cpu_seconds": int(seconds) + 1,
-                 "refused": sorted(LIBRARIES - {*exercise.libraries})}  # fmt: skip
+                 "refused": refused(exercise.libraries)}  # fmt: skip
         for _ in range(2):  # an earlier worker may have harmed the guard: then another one
             self.start()
             line, theirs = socket.socketpair()
@@ -168,6 +185,7 @@ class CellTransport:
             if watch.has_started:  # other processes: some may have ended unseen
                 worked = max(worked, watch.by_the_clock())
             told = answer.get("seconds")  # whatever their clock says, and if it says nothing
+            worked -= upkeep(message) if "timed" in request else 0.0
             answer["seconds"] = max(worked, told if type(told) is float else 0.0)
         return answer
 
@@ -195,10 +213,11 @@ def exchange(line: socket.socket, message: bytes, *, until: float,
     """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or once
     `expired` says so, `EOFError` if the other side is gone, `BadMessage` for too long an answer."""
     left = memoryview(len(message).to_bytes(8, "big") + message)
-    came, size = bytearray(), 8
+    came, size, next_look = bytearray(), 8, 0.0
     while left or len(came) < size:
-        if time.monotonic() > until or expired():
+        if (now := time.monotonic()) > until or (now > next_look and expired()):
             raise TimeoutError
+        next_look = max(next_look, now + 0.05) if now > next_look else next_look
         readable, writable, _ = select.select([line], [line] if left else [], [], 0.1)
         try:
             if writable:
@@ -220,13 +239,9 @@ def exchange(line: socket.socket, message: bytes, *, until: float,
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder whose owner may have locked us out of parts of it."""
-    for root, names, _ in os.walk(folder):
-        for place in (os.path.join(root, name) for name in names):
-            if not os.path.islink(place):
-                with contextlib.suppress(OSError):
-                    os.chmod(place, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder, however deep, whose owner may have locked us out of parts of it."""
+    for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+        subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL)
 
 
 # The processes below this one, as Linux shows them: to find them all, end them, and time them.

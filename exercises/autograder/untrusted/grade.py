@@ -2,6 +2,8 @@
 
 import csv
 import os
+import shlex
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from autograder.course import COURSE, Course, chosen, course_file, find_course, 
 from autograder.points import ROOT, Exercise, find, present
 from autograder.runner import is_untouched, write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
+from autograder.untrusted.cell import remove
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
@@ -125,7 +128,13 @@ def main() -> None:
     lock = hold(out / LOCK)
     if lock is None:
         raise UserError(f"{out}: another bert-grade writes there: wait for it, or name another DIR")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing is left behind
+    for left in Path(tempfile.gettempdir()).glob("bert-grade-*"):  # by a call that was killed
+        is_ours = left.lstat().st_uid == os.geteuid() and not left.is_symlink()
+        if is_ours and (left / LOCK).is_file() and hold(left / LOCK):
+            remove(left)
     with lock, tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
+        in_use = hold(Path(folder, LOCK))  # noqa: F841 - until this process ends
         clear_leftovers(out)
         (out / TIMES).touch()
         if settings.roster:
@@ -184,6 +193,7 @@ def run(call: Call, folder: Path) -> None:
     if not graded:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
     names = {one.student.casefold(): one.student for one in graded}
+    names |= {one.student: one.student for one in graded}  # MIA and mia may both be there
     names |= exports.pseudonyms(out, graded)
     counted = {*state.get("counted", ()), *(exercise.name for exercise in call.scope or ())}
     adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names, counted)
@@ -233,7 +243,7 @@ def students_of(call: Call) -> list[Graded]:
     people = call.roster.people if call.roster else {}
     for name in sorted(saved - people.keys()) if people else ():
         warn(f"{name} has grades and is not in the roster: if this is somebody of it, call again "
-             f"with --remove '{name}'")  # fmt: skip
+             f"with --remove={shlex.quote(name)}")  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
     names = sorted(saved | people.keys() | handed.keys())
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))

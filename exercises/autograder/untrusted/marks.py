@@ -134,7 +134,8 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
     found: Adjustments = {}
     rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []
     for place, row in rows:
-        student, what = names.get(row["student"].casefold()), row["what"]
+        student, what = names.get(row["student"]), row["what"]
+        student = student or names.get(row["student"].casefold())
         if student is None:
             raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
                             "folder in students/")  # fmt: skip

@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,8 @@ class Sandbox:
     def _unshare(self, work: Path, guard: list[str]) -> list[str]:
         covers = ["-t tmpfs -o size=1m tmpfs /dev/shm",
                   f"-t tmpfs -o size=64m,mode=1777 tmpfs {shlex.quote(str(work))}"]  # fmt: skip
-        for hidden in (*self.hidden, self.private):
+        others = set(Path(tempfile.gettempdir()).glob("bert-grade-*")) - {self.box.parent}
+        for hidden in (*self.hidden, self.private, *others):
             for path in without(hidden, needed(self.box)):
                 how = "-t tmpfs -o size=4k tmpfs" if path.is_dir() else "--bind /dev/null"
                 covers.append(f"{how} {shlex.quote(str(path))}")

@@ -63,7 +63,10 @@ class Piece(NamedTuple):
 
 def gather(paths: list[Path], but: Path | None = None,
            roster: Roster | None = None) -> tuple[list[Submission], list[str]]:  # fmt: skip
-    """All submissions by name, and lines about what was passed over, such as the folder `but`."""
+    """All submissions by name, and lines about what was passed over, such as the folder of grades
+    `but`. A folder named for somebody who has grades or is in the roster is theirs, whatever is in
+    it; of others a folder without exercises of its own is that of a class."""
+    known = {path.name.casefold() for path in (but / "students").glob("*")} if but else set()
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
     owners: dict[str, object] = {}  # whose the names are, where there is no roster
@@ -71,7 +74,9 @@ def gather(paths: list[Path], but: Path | None = None,
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} does not exist: name a folder or a zip")
-        members, is_whole = [path], is_class(path)
+        is_theirs = name_of(path).casefold() in known or (
+            roster and len(roster.match(without_exercise(path.name))) == 1)  # fmt: skip
+        members, is_whole = [path], not is_theirs and is_class(path)
         times = names.read_times(path if is_whole else path.absolute().parent)
         if is_whole:
             members = [member for member in sorted(path.iterdir()) if not is_hidden(member.name)
@@ -111,6 +116,9 @@ def owner_of(path: Path, label: Label, roster: Roster | None, owners: dict[str, 
     if roster:
         ids = roster.match(*map(without_exercise, label.keys))
         if len(ids) == 1:
+            user = (label.kind, label.user)
+            if label.kind and owners.setdefault(ids[0], user) != user:
+                raise Refused(f"another account is called {ids[0]} too: rename one of the two")
             return ids[0]
         whose = f"it is of one of {', '.join(ids)}" if ids else "it is of nobody in the roster"
         raise Refused(f"{whose}: give the student a key that its name has")
@@ -132,9 +140,16 @@ def without_exercise(name: str) -> str:
 
 
 def is_class(path: Path) -> bool:
-    """A folder without exercises of its own is one of students' folders and zips."""
+    """A folder without exercises of its own is one of students' folders and zips. Raises
+    `UserError` where files of exercises lie both in it and in several folders below."""
     own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)]
-    return path.is_dir() and not any((path / name).exists() for name in own)
+    found = [path / name for name in own if (path / name).exists()] if path.is_dir() else []
+    for file in filter(Path.is_file, found):
+        if len(below := [*path.glob(f"*/{file.name}")]) > 1:
+            raise UserError(f"{path} holds {file.name}, and so do {below[0].parent.name} and other "
+                            "folders in it: is it a class or one student's? Move that file into a "
+                            "folder named for the student, or grade each alone")  # fmt: skip
+    return path.is_dir() and not found
 
 
 def is_single(path: Path) -> bool:
@@ -233,6 +248,8 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
 
 def meant_by(place: PurePosixPath) -> Exercise | None:
     """The exercise that a file with another name may be of, by its name or its folder."""
+    if place.suffix.casefold() == ".txt":  # which Windows adds, and hides
+        place = place.with_suffix("")
     if place.suffix.casefold() not in (".py", ".ipynb") or place.name.startswith("test_"):
         return None
     here = {each.name: each for each in present()}

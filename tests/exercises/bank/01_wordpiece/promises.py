@@ -19,25 +19,27 @@ PROMISES = {
     "With `lowercase`, accents are removed and every letter becomes lower case": (
         CASE, SCRIPTS),
     "These accents are dropped; nothing else is.": (CASE,),
-    "The text stays in form NFD, as in BERT: 한 is then three characters.": (SCRIPTS, UNICODE),
-    "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
+    "The text stays in NFD form, as in BERT: 한 is then three characters.": (SCRIPTS, UNICODE),
+    "Without `lowercase`, every character stays as it is, including accents.": (WORDS, CASE),
     "Words end at white space of any kind.": (WORDS, SIZES, OPEN),
     "No token is empty.": (WORDS,),
     "Every punctuation mark is a token of its own.": (WORDS, SHORT),
     "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
     "punctuation marks and symbols": (WORDS,),
     "Any other character, such as `€`, belongs to its word.": (WORDS, SCRIPTS, OPEN),
-    "The first piece is the longest prefix of the word that is in `vocabulary` (a dict from piece "
-    "to id, the ids from 0); then the same for the rest of the word.": (GREEDY,),
+    "The first piece is the longest prefix of the word that is in `vocabulary` (a dict "
+    "from piece to id; ids are 0 or more). The next pieces are found in the same way in "
+    "the rest of the word.": (GREEDY,),
     "Pieces that continue a word have `##` before them, in the vocabulary and in the result.": (
         GREEDY,),
-    "If at some point not even one character fits, the *whole* word is `[\"[UNK]\"]`": (UNKNOWN,),
+    "If at some point no piece fits, not even one character, the *whole* word is "
+    '`["[UNK]"]`': (UNKNOWN,),
     "so is a word of more than `longest_word` characters.": (LONG,),
-    "The cut is greedy: a piece, once chosen, is final.": (GREEDY, UNKNOWN, PIECES),
+    "The split is greedy: once chosen, a piece is final.": (GREEDY, UNKNOWN, PIECES),
     "**`encode`** returns the ids of all pieces of a text, without [CLS] and [SEP].": (IDS, SHORT),
     "[UNK] is an entry of the vocabulary like any other.": (IDS,),
     "No function changes the vocabulary.": (TRACE,),
-    "No check asks for that here; if you add it, you lose nothing.": (WORDS, IDS, OPEN),
+    "No check requires that here; if you add it, you lose no points.": (WORDS, IDS, OPEN),
     "| `basic_tokens(\"Zoë purred...\")` | `['zoe', 'purred', '.', '.', '.']` |": (CASE,),
     "| `basic_tokens(\"Zoë purred...\", lowercase=False)` | `['Zoë', 'purred', '.', '.', '.']` |": (
         CASE,),
@@ -57,6 +59,6 @@ PROMISES = {
         'test_the_rules_hold_for_all_of_unicode',),
     'The first piece is the longest prefix of the word that is in': (
         'test_long_pieces_no_length_at_all_and_another_vocabulary',),
-    '**`basic_tokens`** cuts a text into words and punctuation marks.': (
+    "**`basic_tokens`** splits a text into words and punctuation marks.": (
         SIZES,),
 }  # fmt: skip

@@ -17,7 +17,7 @@ FAIR = "test_every_coin_is_fair_for_any_lengths_and_any_room"
 PROMISES = {
     # the page
     "**`sentence_pairs`** makes all pairs of document `index`.": (MADE,),
-    "Repeat, beginning with the first sentence, until every sentence is used": (MADE,),
+    "Beginning with the first sentence, repeat these steps until every sentence is used": (MADE,),
     "as many consecutive sentences as it takes to have `target` tokens *or more*; at the end of "
     "the document, what is left.": (MADE,),
     "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES, EVEN, ANY),
@@ -32,14 +32,14 @@ PROMISES = {
     "The sentences after A in the chunk were not used: the next chunk begins with them.": (MADE,),
     "Otherwise B is the rest of the chunk, the label is **0** (IsNext), and the next chunk begins "
     "after it.": (MADE,),
-    "`a` and `b` are flat lists of ids, new ones: whoever writes to them changes no document.": (
+    "`a` and `b` are new, flat lists of ids: writing to them changes no document.": (
         MADE, TRACE),
-    "Another document is one with another index, and may hold the same sentences.": (APART,),
+    "*Another document* means one with another index; it may hold the same sentences.": (APART,),
     "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS, DRAWS, APART),
     "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
-    "from the longer segment, from B when they are equally long": (LONGER,),
+    "each from the longer segment, or from B when both are equally long": (LONGER,),
     "from its front or its back with equal probability, drawn anew for each token.": (COINS, FAIR),
-    "A pair that fits stays as it is, in new lists.": (LONGER,),
+    "A pair that fits is returned unchanged, in new lists.": (LONGER,),
     "three int64 arrays of `seq_length` numbers.": (ROW,),
     "Any word may have the id of a special token.": (ROW,),
     "| `input_ids` | `cls_id` | its ids | `sep_id` | its ids | `sep_id` | `pad_id` |": (ROW,),

@@ -27,14 +27,14 @@ PROMISES = {
     "No score is too large: `softmax_forward` is finite for 1,000 and for 1e200": (HUGE,),
     "and returns 0 for -inf (every row has at least one finite score).": (INFINITE,),
     "No input is changed": (TRACE,),
-    "`softmax_forward` works on whole arrays: a Python loop over single numbers is too slow, "
-    "whatever `axis` is": (
+    "`softmax_forward` works on whole arrays: a Python loop over single numbers is too "
+    "slow, whatever `axis` is": (
         SPEED,),
     "| [0, 1, 2] | [0.0900, 0.2447, 0.6652] | [1, 0, 0] | [0.0819, -0.0220, -0.0599] |": (
         ROWS, BACKWARD),
     "| [1000, 1001, 1002] | the same |": (ROWS,),
-    "`dx` sums to 0, because adding the same number to all scores of a row changes nothing.": (
-        BACKWARD,),
+    "`dx` sums to 0, because adding the same number to all scores of a row changes "
+    "nothing.": (BACKWARD,),
     # the starter
     "exp(xᵢ) / Σⱼ exp(xⱼ), the sum running along `axis`.": (ROWS, AXIS),
     "Finite for any finite scores, however large; a score of -inf gets probability 0": (

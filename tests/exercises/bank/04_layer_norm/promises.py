@@ -20,7 +20,7 @@ PROMISES = {
     r"\hat x_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}}": (FORWARD, EPS),
     r"y_i = \gamma_i\, \hat x_i + \beta_i": (FORWARD, KINDS),
     r"\sigma^2 = \frac1n \sum_i (x_i - \mu)^2": (FORWARD,),
-    "`x` is (…, hidden), with any number of axes before the last, also none": (
+    "`x` is (…, hidden), with any number of axes before the last, including none": (
         FORWARD, DX, SUMS, KINDS),
     r"each vector along the last axis has its own $\mu$ and $\sigma^2$, and $n$ is `hidden`.": (
         FORWARD,),
@@ -28,8 +28,8 @@ PROMISES = {
     "have their shapes.": (DX, SUMS, KINDS, TRACE),
     "A vector of equal numbers becomes the bias.": (EQUAL,),
     "No input is changed": (TRACE,),
-    "All arrays of a call have the same type of number, float32 or float64, and so have the "
-    "results.": (TYPES,),
+    "All arrays of a call have the same dtype, float32 or float64, and so do the results.": (
+        TYPES,),
     "A mean of 10,000 with a spread of 1 costs no precision, in the forward and in the backward": (
         PRECISE,),
     "| [1, 2, 6] | [-0.9258, 0.5371, 2.7775] | [1, 0, 0] | [0.1763, -0.2204, 0.0441] | "
@@ -46,7 +46,7 @@ PROMISES = {
     "`layer_norm_forward(x, weight, bias, eps)`.": (DX, SUMS, EPS_BACK),
     '`x` is (…, hidden), with any number of axes': (
         'test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all',),
-    "arrays may lie in memory in any order": (TRACE,),
-    'with any number of axes before the last, also none': (
+    "arrays may be non-contiguous": (TRACE,),
+    "with any number of axes before the last, including none": (
         "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

@@ -15,11 +15,12 @@ PROMISES = {
     r"\Phi(x) = \tfrac12\left(1 + \operatorname{erf}\frac{x}{\sqrt2}\right)": (ERF,),
     r"\tfrac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,\left(x + 0.044715\,x^3\right)\right)\right)": (
         TANH,),
-    "`x` has any shape, of one axis or more, and `out` has its shape and its type of number, "
+    "`x` has any shape, of one axis or more, and `out` has its shape and its dtype, "
     "float32 or float64.": (ERF, TANH, TYPES, KINDS),
-    "the slope of the chosen form times `dout`; all three have the same type.": (
+    "the derivative of the chosen form times `dout`. `dout`, `x` and `dx` have the same "
+    "dtype.": (
         DERF, DTANH, TYPES, KINDS, "test_arrays_of_any_shape_and_size"),
-    "All results are finite for numbers up to 10,000 of either sign, also in float32.": (SIZE,),
+    "All results are finite for numbers up to 10,000 of either sign, in float32 too.": (SIZE,),
     "No input is changed": (TRACE,),
     "| `gelu_forward(x)` | -0.0455 | -0.1543 | 0 | 0.8413 | 2.9960 |": (ERF,),
     '| `gelu_forward(x, "tanh")` | -0.0454 | -0.1543 | 0 | 0.8412 | 2.9964 |': (TANH,),
@@ -35,7 +36,7 @@ PROMISES = {
         TYPES, TRACE),
     '`x` has any shape, of one axis or more, and `out` has its shape': (
         'test_any_scale_of_gradient_any_size_and_no_number_at_all',),
-    "arrays may lie in memory in any order": (TRACE,),
+    "arrays may be non-contiguous": (TRACE,),
     '`x` has any shape': (
         "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

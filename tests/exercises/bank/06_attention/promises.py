@@ -36,8 +36,8 @@ PROMISES = {
     "A sentence that is all padding has nothing to attend to.": (ALL,),
     "as long as it is finite": (ALL,),
     "Very large scores, 1e12 for example, give finite results.": (LARGE,),
-    "All arrays except the mask have the same dtype, float32 or float64, and so do the results.": (
-        TYPES,),
+    "All arrays except the mask have the same dtype, float32 or float64, and so do the "
+    "results.": (TYPES,),
     "No input is changed": (TRACE,),
     "`probs` is what your forward returned: the mask has already been applied to it.": (
         BACKWARD,),

@@ -29,8 +29,8 @@ PROMISES = {
         FORWARD, DX, SIZES),
     "Head 0 gets the first head_dim = hidden / heads numbers of every vector, head 1 the next, and "
     "so on.": (SPLIT, EXAMPLE),
-    "`weights` has eight arrays under the names `query.weight`, `query.bias`, and so for `key`, "
-    "`value` and `output`.": (FORWARD, DWEIGHTS),
+    "`weights` has eight arrays under the names `query.weight`, `query.bias`, and "
+    "likewise for `key`, `value` and `output`.": (FORWARD, DWEIGHTS),
     "Each weight is (hidden, hidden), with one row for each number of the result; each bias is "
     "(hidden,).": (FORWARD, DWEIGHTS),
     "`attention_mask` (batch, seq) holds integers: 1 is a token, 0 is padding, which no token "
@@ -39,11 +39,11 @@ PROMISES = {
     "Padding itself attends like any token.": (FORWARD, DX),
     "A sentence that is all padding has nothing to attend to: its results may hold anything "
     "finite.": (LARGE,),
-    "The backward returns `dx`, the gradient for `x`, and `dweights`, a dict of the gradients for "
-    "the eight weights under their names.": (DX, DWEIGHTS, SIZES),
-    "Scores near 100,000 are fine.": (LARGE,),
+    "The backward returns `dx`, the gradient with respect to `x`, and `dweights`, a dict "
+    "of the gradients of the eight weights under their names.": (DX, DWEIGHTS, SIZES),
+    "Scores near 100,000 must work.": (LARGE,),
     "`x`, `weights` and `dout` are all float32 or all float64, and so are the results.": (TYPES,),
-    "No input is changed, not even for a while": (TRACE,),
+    "No input is changed, not even temporarily": (TRACE,),
     "`attend(query, key, value, attention_mask)` returns the context and the attention "
     "probabilities": (FORWARD,),
     "`attend_backward(dcontext, query, key, value, probs)` the gradients for query, key and value.":
@@ -68,7 +68,7 @@ PROMISES = {
     "The gradient for `x`, and a dict of the gradients for all eight weights under their names, "
     "given the gradient `dout` for `multi_head_forward(x, weights, heads, attention_mask)`.": (
         DX, DWEIGHTS),
-    'The backward returns `dx`, the gradient for `x`': (
+    "The backward returns `dx`, the gradient with respect to `x`": (
         'test_any_scale_any_order_in_memory_and_any_head_size',),
-    "arrays may lie in memory in any order": (TRACE, MEMORY),
+    "arrays may be non-contiguous": (TRACE, MEMORY),
 }  # fmt: skip

@@ -30,18 +30,18 @@ PROMISES = {
     "The first token of a row has position 0.": (FORWARD, BACKWARD),
     "A table may have more rows than the batch uses, and there may be any number of segments.": (
         FORWARD, EPS, BACKWARD, ENDS, SIZES),
-    "Thanks to `eps` a vector whose numbers are all equal stays finite.": (EQUAL,),
-    "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has any shape, "
-    "also an empty one, and `dout` one axis more.": (LOOKUP,),
+    "Thanks to `eps`, the result is finite for a vector whose numbers are all equal.": (EQUAL,),
+    "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has "
+    "any shape, including an empty one, and `dout` has one axis more.": (LOOKUP,),
     "A row that was never read gets zeros.": (LOOKUP, EXAMPLE),
-    "The table has the type of `dout`, which may be float16 too.": (
+    "The result has the dtype of `dout`, which may also be float16.": (
         FLOAT32, "test_lookups_of_any_size"),
-    "`embeddings_backward` returns a dict with the names of `weights` and the gradient of each "
-    "array, in its shape.": (BACKWARD, ENDS, SIZES, TRACE),
+    "`embeddings_backward` returns a dict that holds, under each name in `weights`, the "
+    "gradient of that array, in its shape.": (BACKWARD, ENDS, SIZES, TRACE),
     "The row of `pad_id` in the word table is not trained: its gradient is zero.": (
         BACKWARD, PAD, ENDS, SIZES),
     "The positions and segments of padding get their gradients.": (BACKWARD, PAD, GAPS),
-    "Nothing that comes in is changed": (TRACE,),
+    "No argument is changed": (TRACE,),
     "If `weights` and `dout` are float32, so are the results.": (FLOAT32,),
     "There are no masks and no dropout here.": (FORWARD, BACKWARD),
     "| [[1, 2], [10, 20], [100, 200]] | [3, 0, 3] | 4 | [[10, 20], [0, 0], [0, 0], [101, 202]] |": (
@@ -56,8 +56,8 @@ PROMISES = {
     "given the gradient `dout` for what `embeddings_forward` returned.": (BACKWARD, ENDS),
     '`lookup_backward` is the second formula, for a table of `entries` rows': (
         'test_any_scale_any_width_of_ids_and_any_size_of_table',),
-    "arrays may lie in memory in any order": (TRACE,),
+    "arrays may be non-contiguous": (TRACE,),
     "Ids and segments are integers of any width.": (SIZES,),
-    'for a table of `entries` rows: `ids` has any shape, also an empty one': (
+    "for a table of `entries` rows: `ids` has any shape, including an empty one": (
         "test_lookups_of_any_size",),
 }  # fmt: skip

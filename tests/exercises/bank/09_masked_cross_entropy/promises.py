@@ -21,8 +21,8 @@ PROMISES = {
         (BACKWARD, SMALL, SIZES),
     "`logits` ($x$) has two axes or more: the last are the classes, the others are the slots.": (
         LOSS, BACKWARD),
-    "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for the masked "
-    "words, (batch,) for the next sentence.": (LOSS, BACKWARD, CLASS_0),
+    "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for "
+    "the masked tokens, (batch,) for next-sentence prediction.": (LOSS, BACKWARD, CLASS_0),
     "There may be as many classes as a vocabulary has words, say 120,000.": (
         "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",
         SIZES),
@@ -31,17 +31,17 @@ PROMISES = {
     "Weights are numbers of 0 or more, whole or not: a weight of 0.5 counts half.": (
         LOSS, BACKWARD, SMALL, TYPES),
     "They alone say which slots count.": (CLASS_0, LOSS, BACKWARD),
-    "0 is a label like every other.": (CLASS_0, LOSS, BACKWARD),
+    "0 is a label like any other.": (CLASS_0, LOSS, BACKWARD),
     "All weights may be 0. Then the loss is 0, and so is the gradient.": (NONE,),
     "Otherwise the divisor is the sum of the weights, however small, with nothing added to it.": (
         SMALL,),
-    "`dloss` is the gradient of a larger loss for this one: multiply the derivative of the formula "
-    "by it.": (BACKWARD,),
+    "`dloss` is the gradient of a larger loss with respect to this one: multiply the "
+    "derivative of the formula by it.": (BACKWARD,),
     "No logit is too large: both functions are finite for 1e4, and in float64 for 1e200.": (HUGE,),
-    "A number added to all logits of a slot changes nothing, and costs no digits: the loss of "
-    "[1e4, 1e4] in float32 is 0.69315, as that of [0, 0] is.": (HUGE,),
-    "`dlogits` has the type of the logits, whatever the type of the weights.": (TYPES, GAPS),
-    "Nothing that comes in is changed": (TRACE,),
+    "Adding the same number to all logits of a slot changes nothing and costs no "
+    "precision: in float32, the loss of [1e4, 1e4] is 0.69315, just like that of [0, 0].": (HUGE,),
+    "`dlogits` has the dtype of the logits, whatever the dtype of the weights.": (TYPES, GAPS),
+    "No argument is changed": (TRACE,),
     "| [[0, 0], [2, 0], [0, 5]] | [0, 0, 0] | [1, 1, 0] | 0.4100 | [[-0.25, 0.25], [-0.0596, "
     "0.0596], [0, 0]] |": (EXAMPLE,),
     "Only the first two count.": (EXAMPLE,),
@@ -54,5 +54,5 @@ PROMISES = {
     "It has the type of the logits, and is zero where the weight is zero.": (TYPES, BACKWARD),
     'Otherwise the divisor is the sum of': (
         'test_any_scale_of_weights_and_gradients_and_any_order_in_memory',),
-    "arrays may lie in memory in any order": (TRACE,),
+    "arrays may be non-contiguous": (TRACE,),
 }  # fmt: skip

@@ -21,24 +21,25 @@ PROMISES = {
     "labels)": (LABELS, RATE),
     "Every token of `input_ids` (batch, seq) that is not among `special_ids` is selected with "
     "probability `rate`, from 0 to 1.": (SPECIAL, RATE, SHAPES),
-    "`special_ids` is a list of ids below `vocab_size`, in any order; an id may occur twice.": (
-        "test_seeds_give_as_many_masks_and_words_repeat", SMALL),
+    "`special_ids` is a list of ids below `vocab_size`, in any order; an id may occur "
+    "twice.": ("test_seeds_give_as_many_masks_and_words_repeat", SMALL),
     "| 80% | `mask_id` (which is one of `special_ids`) |": (FATES, MASK_ID, SMALL),
-    "| 10% | a random ordinary token: any id below `vocab_size` except `special_ids`, all "
-    "equally likely (it may happen to be the token itself) |": (
+    "| 10% | a random ordinary token: any id below `vocab_size` except `special_ids`, "
+    "all equally likely (it may happen to be the token itself) |": (
         FATES, WORDS, SMALL, "test_draws_are_as_fine_as_rates_and_vocabularies_ask"),
     "| 10% | itself |": (FATES,),
-    "Every token has draws of its own, independent of those of all other tokens: whether it is "
-    "selected, what becomes of it, and which random word it gets.": (
+    "Every token has draws of its own, independent of those of all other tokens: whether "
+    "it is selected, what becomes of it, and which random word it gets.": (
         ALONE, FATES_ALONE, CALLS, WORDS_ALONE, ANEW),
     "So the number of selected tokens differs from row to row and from call to call.": (
         ALONE, CALLS),
     "`labels` holds the original id where a token was selected, whatever became of it, and -100 "
     "elsewhere.": (LABELS, SHAPES),
-    "`input_ids` is not changed and may be non-contiguous; `shown` and `labels` have its shape "
-    "and dtype.": (TRACE, SHAPES, "test_ids_and_vocabularies_of_any_size"),
-    "Every draw comes from `rng`, a generator made by `np.random.default_rng`: a generator in "
-    "the same state gives the same masks, another one gives others.": (ANEW, TRACE),
+    "`input_ids` is not changed and may be non-contiguous; `shown` and `labels` have its "
+    "shape and dtype.": (TRACE, SHAPES, "test_ids_and_vocabularies_of_any_size"),
+    "Every draw comes from `rng`, a generator made by `np.random.default_rng`: a "
+    "generator in the same state gives the same masks, one in another state gives others.": (
+        ANEW, TRACE),
     "| `input_ids` | 101 | 1996 | 4937 | 2938 | 2091 | 102 | 0 |": (SHAPES,),
     "first what must hold for every token, then the proportions, on 100,000 tokens.": (
         LABELS, RATE, FATES),
@@ -55,7 +56,7 @@ PROMISES = {
         'test_selection_fate_and_word_have_draws_of_their_own'),
     'that is not among `special_ids` is selected with probability': (
         'test_rates_near_0_and_1_are_exact',),
-    'another one gives others': (
+    "one in another state gives others": (
         'test_seeds_give_as_many_masks_and_words_repeat',),
     'that is not among `special_ids` is selected with probability `rate`, from 0 to 1.': (
         "test_draws_are_as_fine_as_rates_and_vocabularies_ask",),

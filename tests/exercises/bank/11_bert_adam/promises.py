@@ -24,15 +24,16 @@ PROMISES = {
     "`peak · (step + 1) / warmup_steps` while step < `warmup_steps`; then a straight line from "
     "`peak` at step `warmup_steps` to 0 at step `total_steps`.": (RATE,),
     "`warmup_steps` may be 0; it is less than `total_steps`.": (RATE,),
-    "The norm is that of all numbers of all gradients together.": (
+    "The norm is that of all numbers of all gradients together (the global norm).": (
         CLIP, SMALL, "test_weights_and_settings_of_any_size"),
-    "If it is above `max_norm`, every gradient is multiplied by `max_norm / norm`; otherwise, also "
-    "when it is 0, they stay as they are.": (CLIP, SMALL),
-    "Return the gradients and the norm before the clip.": (CLIP, SMALL),
-    'an array of its own for every weight, in its shape and type, zero at the start.': (
+    "If it is above `max_norm`, every gradient is multiplied by `max_norm / norm`; "
+    "otherwise, including when the norm is 0, they stay as they are.": (CLIP, SMALL),
+    "Return the gradients and the norm before clipping.": (CLIP, SMALL),
+    "an array of its own for every weight, in its shape and dtype, zero at the start.": (
         OWN, FLOAT32, TRACE),
-    "It holds everything that a later step needs to know of the earlier ones.": (RESUMED,),
-    "**A step**, for each weight by itself": (
+    "The state holds everything that a later step needs to know about the earlier ones.": (
+        RESUMED,),
+    "**A step**, for each weight separately": (
         OWN, STEPS, "test_weights_and_settings_of_any_size"),
     r"m \leftarrow \beta_1 m + (1-\beta_1)\, g, \qquad v \leftarrow \beta_2 v + (1-\beta_2)\, g^2":
         (STEPS, NUMBERS, RESUMED),
@@ -44,7 +45,7 @@ PROMISES = {
     "The name alone decides, not the shape.": (STEPS, NUMBERS, EXAMPLE),
     "The $w$ on the right is the weight before the step.": (STEPS, NUMBERS),
     "There is no bias correction.": (STEPS, RESUMED),
-    "Nothing that comes in is changed": (TRACE,),
+    "No argument is changed": (TRACE,),
     "All arrays are float32 or all are float64, and so are the results.": (FLOAT32, STEPS),
     "| 1 | 0.05 | 0.00025 | 1.681792 | | 2 | 0.095 | 0.00049975 | 1.255170 |": (EXAMPLE,),
     "The same weight called `dense.bias` would be 1.683792 after the first step.": (EXAMPLE,),
@@ -62,7 +63,7 @@ PROMISES = {
     'The name alone decides': (
         'test_zeros_are_values_and_names_are_taken_as_they_are',
         "test_weights_and_settings_of_any_size"),
-    "arrays may lie in memory in any order": (TRACE, "test_weights_and_settings_of_any_size"),
+    "arrays may be non-contiguous": (TRACE, "test_weights_and_settings_of_any_size"),
     '`weights` and `gradients` are dicts of arrays under the same names': (
         "test_weights_and_settings_of_any_size",),
 }  # fmt: skip

@@ -24,9 +24,10 @@ PROMISES = {
     "| `cls.…`, `classifier.…`, `qa_outputs.…` or another head, whatever its name; "
     "`embeddings.position_ids` and `embeddings.token_type_ids` (buffers) | left out |":
         (FILES, EXAMPLE),
-    "Numbers may be stored as float64, float32, float16 or bfloat16, also mixed.": (FILES,),
+    "Numbers may be stored as float64, float32, float16 or bfloat16, even mixed in one "
+    "file.": (FILES,),
     "A file may have no pooler.": (FILES,),
-    "gives what `transformers.BertModel` gives in evaluation mode.": (TRANSFORMERS,),
+    "returns what `transformers.BertModel` returns in evaluation mode.": (TRANSFORMERS,),
     "`states` is a list of (batch, seq, hidden): after the embeddings, then after each layer.":
         (STATES,),
     "`pooled` is (batch, hidden), or None if `weights` has no pooler.": (STATES, NO_POOLER),
@@ -37,11 +38,11 @@ PROMISES = {
     "`layer_norm_eps` (1e-12 if it is absent)": (NO_EPS, CONFIG),
     'and `hidden_act`: "gelu" is the form with erf; "gelu_new" and "gelu_pytorch_tanh" that with '
     "tanh.": (CONFIG,),
-    "`attention_mask`, in int64, int32, int16, int8 or uint8, is 1 for a token and 0 for padding, "
-    "which no query sees": (SIZES, PADDING, STATES),
+    "`attention_mask`, in int64, int32, int16, int8 or uint8, is 1 for a token and 0 for "
+    "padding, to which no query attends": (SIZES, PADDING, STATES),
     "a row that is all padding may give any finite numbers.": (PADDING,),
     "There is no dropout": (STATES, TRACE),
-    "Tensors may have gaps in memory.": ("test_encoders_and_batches_of_any_size",),
+    "Tensors may be non-contiguous.": ("test_encoders_and_batches_of_any_size",),
     "No argument is changed.": (TRACE,),
     "gives `weights` with `embeddings.word_embeddings.weight` and `embeddings.LayerNorm.weight`, "
     "both float64, and without the last one. For 7 tokens, `states` is then a list of two tensors "

@@ -19,7 +19,7 @@ TRACE = "test_nothing_is_left_behind"
 SMALL = "test_small_batches_and_single_rows_have_the_same_chances"
 
 PROMISES = {
-    "`input_ids` and `attention_mask` are (batch, seq); the latter is 1 for a token, 0 for "
+    "`input_ids` and `attention_mask` are (batch, seq); the mask is 1 for a token, 0 for "
     "padding.": (COUNT, SLOTS, SPECIAL),
     "`slots` is a number from 1 to seq.": (COUNT,),
     "Candidates are the tokens (where `attention_mask` is 1) that are not among `special_ids`, a "
@@ -36,20 +36,22 @@ PROMISES = {
         SHARES, WORDS, EARLIER, "test_draws_are_fine_and_batches_of_any_size"),
     "with 10% itself": (SHARES, SMALL),
     "| `shown` | (batch, seq), as `input_ids` |": (START, SLOTS),
-    "| `positions` | (batch, slots), int64 | where the masked tokens stand, in any order, each "
-    "once |": (SLOTS,),
-    "| `tokens` | (batch, slots), as `input_ids` | what stood there |": (SLOTS, START),
+    "| `positions` | (batch, slots), int64 | the positions of the masked tokens, in any "
+    "order, each once |": (SLOTS,),
+    "| `tokens` | (batch, slots), as `input_ids` | the original tokens there |": (SLOTS, START),
     "| `weights` | (batch, slots), float32 | 1 |": (SLOTS,),
-    "A row with fewer masks than `slots` has empty slots: position 0, token 0, weight 0.": (SLOTS,),
-    "They do not change `shown`, even if position 0 is a word and masked.": (
+    "A row with fewer masked tokens than `slots` has empty slots: position 0, token 0, "
+    "weight 0.": (SLOTS,),
+    "They do not change `shown`, even if position 0 holds a word that is masked.": (
         START, "test_every_place_of_a_row_of_words_shows_its_mask"),
     "All tokens that are not masked stay as they are.": (SLOTS,),
-    "No tensor is asked for its values, and no tensor has a size that depends on values.":
+    "Your code asks no tensor for its values, and no tensor has a size that depends on "
+    "values.":
         (DEVICE,),
     "New tensors are made on the device of `input_ids`": (DEVICE,),
     "There is no loop over rows or tokens: the number of lines that run does not grow with the "
     "number of rows or tokens.": (LOOP,),
-    "Tensors may have gaps in memory.": ("test_draws_are_fine_and_batches_of_any_size",),
+    "Tensors may be non-contiguous.": ("test_draws_are_fine_and_batches_of_any_size",),
     "Every draw comes from `generator`, and `input_ids` is not changed.": (GENERATOR, TRACE),
     "This is one of the possible results: each of the four words is chosen equally often.":
         (EXAMPLE, CHOICE),

@@ -18,32 +18,32 @@ PROMISES = {
     "visible_keys(attention_mask, *, causal=False) -> visible # (batch, seq, seq), bool":
         (VISIBLE, DEFAULT),
     "picture(visible) -> list of strings": (PICTURE, EXAMPLE),
-    "`visible[b, i, j]` says whether in example b token i may look at token j.": (VISIBLE,),
+    "`visible[b, i, j]` says whether, in example b, token i may attend to token j.": (VISIBLE,),
     "`attention_mask` holds 1 for a token and 0 for padding, which may stand anywhere, in int64, "
     "int32 or bool.": (VISIBLE, SIZES),
-    "Only keys are hidden: a padded token looks like every other.": (VISIBLE, EXAMPLE),
-    "Each token may look at itself, unless it is padding.": (VISIBLE,),
-    "`picture` gives one string for each row, with X where the token may look and O where it may "
-    "not.": (PICTURE, EXAMPLE, SIZES),
+    "Only keys are masked: a padded token attends like any other.": (VISIBLE, EXAMPLE),
+    "Each token may attend to itself, unless it is padding.": (VISIBLE,),
+    "`picture` gives one string for each row, with X where the token may attend and O "
+    "where it may not.": (PICTURE, EXAMPLE, SIZES),
     "all heads of an example share its `visible`": (
         ATTENTION, SIZES),
     "`context` has the shape of `value`, `weights` (the $s_{ij}$) is (batch, heads, seq, seq).":
         (ATTENTION,),
     "The weight of a hidden key is exactly 0, however large its score.": (LARGE, ATTENTION),
-    "A query that may look at nothing gets weights of 0 and a context of 0, not NaN": (NOTHING,),
-    "`visible` may be any table of truth values": (ATTENTION, NOTHING, REACHED, LONG, SIZES),
+    "A query that may attend to nothing gets weights of 0 and a context of 0, not NaN": (NOTHING,),
+    "`visible` may hold any truth values": (ATTENTION, NOTHING, REACHED, LONG, SIZES),
     "A gradient reaches query, key and value, and is never NaN.": (GRADIENT,),
-    "Results have the type of the arguments, float32 or float64.": (TYPES,),
-    "`reached[b, i, j]` says whether the *input* token j can change the state of token i after "
-    "that many layers.": (REACHED, EXAMPLE, SIZES),
+    "Results have the dtype of the arguments, float32 or float64.": (TYPES,),
+    "`reached[b, i, j]` says whether the *input* token j can change the state of token i "
+    "after `layers` layers.": (REACHED, EXAMPLE, SIZES),
     "its residual connection lets each state keep what it had": (REACHED, EXAMPLE),
-    "So after 0 layers each token has been reached by itself alone.": (REACHED,),
+    "So after 0 layers each token has been reached only by itself.": (REACHED,),
     "There may be a thousand layers.": (REACHED, LONG),
-    "Tensors may have gaps in memory.": (TYPES,),
+    "Tensors may be non-contiguous.": (TYPES,),
     "No argument is changed.": (TRACE,),
     "The first two are `picture` of `visible_keys`.": (EXAMPLE,),
     "One layer keeps the secret, two do not": (EXAMPLE,),
-    "Under the triangle it is kept at any depth.": (REACHED,),
+    "Under the triangle the secret is kept at any depth.": (REACHED,),
     "The last row shows the residual connection": (EXAMPLE,),
     "The weight of a hidden key is exactly 0, however large its score. A query that may look at "
     "nothing has weights of 0 and a result of 0.": (LARGE, NOTHING),

@@ -17,35 +17,36 @@ PROMISES = {
         (HEAD, EPS, EXAMPLE),
     "read_and_name(input_ids, positions, weights) -> logits": (BOTH,),
     "gradients_of_both_uses(input_ids, positions, weights, dlogits) -> (reading, naming)": (APART,),
-    "$h$ is a state at an asked position; W, b, the layer norm, the word embeddings E and the bias "
-    "c of the words are in the dict `weights`": (HEAD,),
-    "The dict may be that of a whole BERT: what has another name, such as "
-    "`cls.predictions.decoder.weight`, is not read.": (HEAD,),
-    "`positions[b]` are places in row b, in any order; one may occur more than once, and each row "
-    "has its own.": (GATHERED,),
+    "$h$ is a state at one of `positions`; W, b, the layer norm, the word embeddings E "
+    "and the bias c of the words are in the dict `weights`": (HEAD,),
+    "The dict may be that of a whole BERT: entries with other names, such as "
+    "`cls.predictions.decoder.weight`, are not read.": (HEAD,),
+    "`positions[b]` are positions in row b, in any order; a position may occur more than "
+    "once, and each row has its own positions.": (GATHERED,),
     "`logits[b, m]` belongs to `positions[b, m]`.": (HEAD, EXAMPLE),
     '`hidden_act` is "gelu" ($x\\,\\Phi(x)$, with erf) or "gelu_new" (the form with tanh).':
         (HEAD,),
     "`eps` is that of the layer norm, which divides by $\\sqrt{\\mathrm{var} + \\mathrm{eps}}$.":
         (EPS,),
-    "Only the asked positions are computed": (SPEED,),
-    "with 1 of 128 asked, `word_logits` must take less than half as long as the head on all of "
-    "them; with 20 asked, less than 0.7 times as long.": (SPEED,),
+    "Only the requested positions are computed": (SPEED,),
+    "with 1 of 128 requested, `word_logits` must take less than half as long as the head "
+    "on all of them; with 20 requested, less than 0.7 times as long.": (SPEED,),
     "`read_and_name` is a BERT without layers: the states are the vectors of the words (row i of E "
     "for id i).": (BOTH,),
-    "Its gradient reaches E from both ends, and every row that is read learns from it.": (BOTH,),
-    "what E learns from being read, and what it learns from naming, both of the shape of E.":
+    "Its gradient reaches E from both uses, and every row that is read learns from it.": (BOTH,),
+    "the gradient of E from being read (as a table of embeddings), and the one from "
+    "naming (as the output matrix), both of the shape of E.":
         (APART,),
     "They add up to the gradient that `read_and_name` sends to E when the gradient of the logits "
     "is `dlogits`.": (APART,),
     "A gradient reaches every parameter and the states.": (GRADIENT, BOTH),
-    "Tensors may have gaps in memory.": (TYPES,),
-    "Results have the type of the arguments, float32 or float64; no argument is changed, nor is "
-    "the `.grad` of a parameter that is handed in.":
+    "Tensors may be non-contiguous.": (TYPES,),
+    "Results have the dtype of the arguments, float32 or float64; no argument is "
+    "changed, nor is the `.grad` of a parameter that is passed in.":
         (TYPES, TRACE),
     "| [[[9, 9], [2, 0], [0, 1]]] | [[2, 1]] | [[[-1, 1, 0.5], [1, -1, 0.5]]] |": (EXAMPLE,),
     "The states at the given positions of each row, in their order.": (GATHERED,),
     "A score for every word of the vocabulary, at the asked positions alone.": (HEAD,),
-    '`positions[b]` are places in row b, in any order': (
+    "`positions[b]` are positions in row b, in any order": (
         "test_batches_of_any_size",),
 }  # fmt: skip

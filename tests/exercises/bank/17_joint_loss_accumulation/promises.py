@@ -12,14 +12,14 @@ TYPES = ("test_float32_and_gaps_in_memory_are_fine",)
 NO_TRACE = ("test_nothing_is_left_behind",)
 
 PROMISES = {
-    "`joint_loss` returns both terms as tensors without axes, through which gradient flows.": (
+    "`joint_loss` returns both terms as 0-dimensional tensors through which gradients flow.": (
         LOSSES + GRADIENT
     ),
     "The weights of the slots are 0 or more: a weight of one half counts half": LOSSES,
     "and all of them may add up to less than 1.": LOSSES,
-    "Every id is a label like any other, in both tasks, 0 too.": LOSSES + GRADIENT,
-    "If `mask_count` or `pair_count` is given, it takes the place of $\\sum w$ or of B; each may "
-    "be a number (NumPy's too) or a tensor, and one may be given without the other.": COUNTS,
+    "Every id is a label like any other, in both tasks, including 0.": LOSSES + GRADIENT,
+    r"If `mask_count` or `pair_count` is given, it replaces $\sum w$ or B; each may be a "
+    "number (NumPy's too) or a tensor, and one may be given without the other.": COUNTS,
     "Both losses are finite for logits in the thousands": LOSSES,
     "`split_batch` cuts every array of the batch, whatever its name and its number of axes, after "
     "each `rows` rows; the last part may be smaller.": SPLIT,
@@ -28,8 +28,8 @@ PROMISES = {
         *FORGOTTEN,
         "test_batches_of_any_size",
     ),
-    "`added[p]` is what part p adds to MLM and to NSP of the whole batch, so that `added.sum(0)` "
-    "is both losses of the batch.": WHOLE,
+    "`added[p]` is what part p adds to the MLM loss and to the NSP loss of the whole "
+    "batch, so `added.sum(0)` gives both losses of the batch.": WHOLE,
     "`gradients` has the gradient of L of the *whole* batch for each weight, under its name, "
     "whatever `rows` is.": WHOLE,
     "A part may have no mask at all; the batch has at least one.": WHOLE + COUNTS + MACHINES,
@@ -38,12 +38,12 @@ PROMISES = {
     "The gradients come from autograd, and nothing that is returned requires a gradient.": (
         FORGOTTEN
     ),
-    "Each has a part of the batch, perhaps of another size, and is given the counts of the whole "
-    "batch, as numbers or tensors.": MACHINES,
+    "Each has a part of the batch, perhaps of a different size, and is given the counts "
+    "of the whole batch, as numbers or tensors.": MACHINES,
     "The average must be the gradient of L.": MACHINES,
-    "What a machine hands in requires no gradient.": MACHINES,
+    "What a machine returns requires no gradient.": MACHINES,
     "`weights` and `batch` are left as they are": NO_TRACE,
-    "Arrays may be float32 or float64, those of a call of one type, and have gaps in memory.": (
+    "Arrays may be float32 or float64, with one dtype in each call, and may be non-contiguous.": (
         TYPES
     ),
     "The MLM loss is (1 + 3 + 6) / 3 = 3.33. In parts of one row, `added[:, 0]` is [1.33, 2]": (

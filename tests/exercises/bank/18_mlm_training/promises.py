@@ -18,27 +18,29 @@ PROMISES = {
     'A *state* is `{"weights": …, "m": …, "v": …, "step": …}`: three dicts of tensors under the '
     "names of the weights, and the number of steps done.": START + STEPS,
     "`learning_rate` is called with steps from 0 to `total_steps`, both included.": RATE,
-    "an epoch (a pass over the data) has `examples // batch_size` steps, counted from step 0.": PASS,
+    "an epoch (a pass over the data) has `examples // batch_size` steps, counted from "
+    "step 0.": PASS,
     "In an epoch no example occurs twice, and the examples left over are not used.": PASS,
-    "The order is drawn anew for each epoch, every order being as likely as any other, and "
-    "differs from seed to seed.": PASS + LIKELY + APART,
+    "The order is drawn anew for each epoch, every order being as likely as any other, "
+    "and differs from seed to seed.": PASS + LIKELY + APART,
     "Two different (seed, epoch) pairs share an order only by chance": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
-    "Each step takes the rows `batch_indices` of every tensor of the data, computes the loss "
-    "$L_s$ and its gradient, and calls `adam_step` with the rate of the step. `losses` has one "
-    "Python float for each step: its loss before the update.": STEPS + LEARNS,
-    "different draws at each step and for each seed (step 0 of seed 1 must not draw what step "
-    "1, 10 or 1000 of seed 0 draws), the same whenever that step is computed.": DROPOUT,
+    "Each step takes the rows `batch_indices` of every tensor of the data, computes the "
+    "loss $L_s$ and its gradient, and calls `adam_step` with the rate of the step. "
+    "`losses` has one Python float for each step: its loss before the update.": STEPS + LEARNS,
+    "different draws at each step and for each seed (step 0 of seed 1 must not draw what "
+    "step 1, 10 or 1000 of seed 0 draws), the same whenever that step is computed.": DROPOUT,
     "The checks use steps up to two million.": DROPOUT,
-    "**However a run is split into parts, it gives the same state and the same losses, bit for "
-    "bit.**": PARTS,
+    "**However a run is split into parts, it gives the same state and the same losses, "
+    "bit for bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
     "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "
     "list.": ARRIVED,
-    "`evaluate` returns the mean loss over all masked tokens of the data, without dropout, as "
-    "a Python float. It takes batches in the data's order: the last may be smaller, batches "
-    "differ in their number of masked tokens, and a batch may have none.": EVALUATION,
+    "`evaluate` returns the mean loss over all masked tokens of the data, without "
+    "dropout, as a Python float. It takes batches in the data's order: the last may be "
+    "smaller, batches differ in their number of masked tokens, and a batch may have "
+    "none.": EVALUATION,
     "Tensors may be non-contiguous.": ("test_steps_batches_and_data_of_any_size",),
     "No global generator is read or seeded, and no argument is changed": NO_TRACE,
     "Leave `mlm_surprise` and `adam_step` as they are.": STEPS,

@@ -17,11 +17,11 @@ IS_B = ("test_the_batch_says_what_is_b",)
 LABELS = ("test_label_0_is_the_next_sentence",)
 
 PROMISES = {
-    "`embed` takes its tables in a dict of tensors, `update` has a gradient for each weight, "
-    "returns new weights and leaves the old ones unchanged": NORM + CLIPPED,
-    "`mask_tokens` and `initial_weights` draw from a `torch.Generator` and from nothing else, so "
-    "that the same generator gives the same result.": FATES + CUT,
-    "Tensors keep their type, and may have gaps in memory.": (
+    "`update` has a gradient for each weight, returns new weights and leaves the old "
+    "ones unchanged.": NORM + CLIPPED,
+    "`mask_tokens` and `initial_weights` draw from a `torch.Generator` and from nothing "
+    "else, so a generator in the same state gives the same result.": FATES + CUT,
+    "Tensors keep their dtype, and may be non-contiguous.": (
         *NORM,
         *WORDS,
         *PARTS,
@@ -34,8 +34,9 @@ PROMISES = {
     "Gradients flow through `embed` and `pretraining_losses`.": NORM + WORDS + PAIRS,
     "five batches: epoch 0, epoch 0, epoch 1, epoch 1, epoch 2": RESUMED,
     "the last two of these": RESUMED,
-    "Which order of all examples each epoch has is up to you, as long as it follows from `seed`, "
-    "is drawn anew for each epoch, and agrees with that of another seed only by chance": RESUMED,
+    "The order of all examples in each epoch is up to you, as long as it follows from "
+    "`seed`, is drawn anew for each epoch, and agrees with that of another seed only by "
+    "chance": RESUMED,
     "Word + position + segment, then layer norm": SEGMENTS + NORM,
     "The variance divides by hidden; `eps` is added to the variance.": NORM,
     "eps: float = 1e-12,": NORM,
@@ -76,7 +77,7 @@ PROMISES = {
     "`attention_mask` is 1 on tokens, 0 on padding.": PADDING,
     "`next_sentence_labels` are 0 where B is the next sentence, 1 where it is a random one. All "
     "are int64.": LABELS + PADDING + IS_B,
-    "The pieces are functions of values": (
+    "The pieces are plain functions of their arguments": (
         "test_embed_holds_for_any_size",
         "test_losses_and_gradients_hold_for_any_size",
         "test_update_holds_for_any_size",

@@ -33,12 +33,12 @@ PROMISES = {
     "| `…_embeddings` at the end, in a name with dots too | `….weight`, as it is |": (
         NAMES + TENSORFLOW
     ),
-    "the rows of query, of key, of value, one below the other: a third each, whatever the sizes": (
+    "the rows of query, key and value, one below the other: a third each, whatever the sizes": (
         FUSED
     ),
     "If the checkpoint has no word embeddings, it takes their place; if it equals them, it is not "
     "mentioned; if it differs, it is unexpected, whatever the two shapes are": SHARED,
-    "no weights: skipped and not mentioned": FILES + TENSORFLOW + SAID,
+    "not weights: skipped and not mentioned": FILES + TENSORFLOW + SAID,
     "A name to which no line applies stays as it is: `classifier.weight`; a bare "
     "`output_weights`, which has no slash; `head.submodule.beta`, where `beta` does not follow "
     "`LayerNorm` and `module.` is not at the start.": NAMES,
@@ -51,7 +51,7 @@ PROMISES = {
     "(two with one common name are both listed)": SAID + FUSED + SHARED,
     "among them may be kernels of three axes or more, as convolutions have": OTHER_SHAPE,
     "A name is in at most one of the four.": OTHER_SHAPE,
-    "`arrays` and `config` are left as they are.": NO_TRACE,
+    "`arrays` and `config` are not changed.": NO_TRACE,
     "`count_parameters` counts the numbers in all of `parameter_shapes`.": COUNT + FIELDS,
     '`common_name("module.encoder.layer.0.output.LayerNorm.gamma")`': NAMES,
     '`common_name("bert/encoder/layer_11/output/dense/kernel")`': NAMES,
@@ -65,5 +65,5 @@ PROMISES = {
         OTHER_SHAPE
     ),
     "How many numbers BERT has, both heads included.": COUNT,
-    "Arrays may lie in memory in any order.": NO_TRACE + SHARED,
+    "Arrays may be non-contiguous.": NO_TRACE + SHARED,
 }

@@ -21,8 +21,9 @@ PROMISES = {
         DROPOUT,
         GRADIENTS,
     ),
-    "Dropout sets each number of each vector to 0 with probability `dropout`, independently of "
-    "the others and anew at every call, and multiplies the other numbers by 1 / (1 - `dropout`)": (
+    "Dropout sets each number of each vector to 0 with probability `dropout`, "
+    "independently of the others and anew at every call, and multiplies the other "
+    "numbers by 1 / (1 - `dropout`)": (
         DROPOUT,
         RUN_DROPOUT,
         "test_dropout_is_as_fine_as_its_probability_asks",
@@ -33,8 +34,8 @@ PROMISES = {
     "There is no other dropout": (DROPOUT,),
     "The result is the logits, without softmax.": (SCORES,),
     "the mean cross-entropy over the batch, in nats": (LOSS,),
-    "If there is a single label (one column in `logits`), `labels` are numbers (how similar "
-    "are two sentences?), and the loss is the mean squared error.": (LOSS,),
+    "If there is a single label (one column in `logits`), `labels` are numbers (how "
+    "similar are two sentences?), and the loss is the mean squared error.": (LOSS,),
     "makes one step for each of `batches`": (STEPS, BY_HEART),
     "in their order": (STEPS,),
     "the loss of the batch, with dropout on": (
@@ -42,17 +43,17 @@ PROMISES = {
         "test_texts_and_batches_of_any_size",
     ),
     "add it to `losses` as a number (a `float`, not a tensor": (STEPS,),
-    "gradients of **all** weights for this batch alone, scaled by one factor so that their "
-    "global norm is at most `max_norm`": (STEPS,),
+    "gradients of **all** weights for this batch alone, scaled by one factor so that "
+    "their global norm is at most `max_norm`": (STEPS,),
     "AdamW, betas 0.9 and 0.999, eps 1e-6, **with** bias correction; no weight decay for "
     "biases and layer norms (names with `LayerNorm`)": (STEPS,),
     "a weight without a gradient stays as it is": (STEPS,),
     "with the learning rate of step t = 0, 1, … n - 1": (STEPS,),
     "The batches may differ in size.": (STEPS, "test_texts_and_batches_of_any_size"),
-    "The given weights are not changed; the function returns a dict of new ones under the same "
-    "names.": (STEPS,),
-    "Each of these is a tensor of its own: none, not even an unused pooler, is one of the "
-    "given tensors.": (STEPS,),
+    "The given weights are not changed; the function returns a dict of new ones under "
+    "the same names.": (STEPS,),
+    "Each of these is a tensor of its own: none, not even an unused pooler, is one of "
+    "the given tensors.": (STEPS,),
     "Tensors may be non-contiguous.": ("test_texts_and_batches_of_any_size",),
     "weights are float32 or float64, and keep their dtype": (STEPS, BY_HEART),
     "`mean` gives (2, 1).": (VECTOR,),

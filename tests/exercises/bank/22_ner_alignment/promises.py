@@ -17,8 +17,8 @@ PROMISES = {
     "a word may lose some of its pieces, or all": ALIGN[1:],
     "The first piece of a word has the word's label, all other tokens -100.": ALIGN,
     "A word without any piece (a control character, say) is read as `unk_id`.": ALIGN,
-    "`starts[i]` is the place of word i's first piece among the tokens, or -1 if that piece was "
-    "cut off": ALIGN,
+    "`starts[i]` is the position of word i's first piece among the tokens, or -1 if that "
+    "piece was cut off": ALIGN,
     "and `starts` is [1, 4, -1]: Oslo was cut off": (EXAMPLE,),
     'The tag of a word is the best label of its first piece; a word that was cut off is `"O"`': (
         TAGS,
@@ -29,11 +29,11 @@ PROMISES = {
         NAMES,
     ),
     "`B-` always begins a name.": (NAMES,),
-    "`I-` goes on with a name of the same type that reaches up to the word before; anywhere else "
-    "it begins one": (NAMES,),
+    "`I-` continues a name of the same type that ends at the word before; anywhere else "
+    "it begins a name": (NAMES,),
     "A type may have a hyphen of its own, and may end like another type": (NAMES,),
     "| O I-LOC I-PER | (LOC, 1, 2), (PER, 2, 3) |": (NAMES,),
-    "Each sentence is read by itself: no name goes on into the next one.": (SCORES,),
+    "Each sentence is read separately: no name continues into the next one.": (SCORES,),
     "A name is found if sentence, type, first and last word agree": (SCORES, ANY),
     "over all sentences at once; what would be 0/0 is 0": (SCORES,),
     "precision, recall and F1 are 0.5": (SCORES,),

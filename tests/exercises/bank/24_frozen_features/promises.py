@@ -26,13 +26,14 @@ PROMISES = {
         "test_models_and_batches_of_any_size",
     ),
     "`starts` (batch, words), int64, holds the position of that piece in the sequence": (PIECE,),
-    "and -1 where a row has no more words (or none at all): there the result is 0, whatever "
-    "`hidden_states` holds elsewhere, infinities too.": (PIECE, COMBINED),
+    "and -1 where a row has no more words (or none at all): there the result is 0, "
+    "whatever `hidden_states` holds elsewhere, even infinities.": (PIECE, COMBINED),
     "In `word_features` gradients reach both tensors of the mix": (FROZEN,),
     "**none goes into `hidden_states`**.": (FROZEN,),
-    "All tensors of a call but `starts` have the same type of number, and so has the result, from "
-    "which a model can learn (so it is not made under `torch.inference_mode`).": (PIECE, WEIGHTED),
-    "Tensors may have gaps in memory.": ("test_models_and_batches_of_any_size",),
+    "All tensors of a call except `starts` have the same dtype, and so does the result. "
+    "A model can be trained on the result (so it is not made under "
+    "`torch.inference_mode`).": (PIECE, WEIGHTED),
+    "Tensors may be non-contiguous.": ("test_models_and_batches_of_any_size",),
     "No input is changed.": (PIECE, WEIGHTED),
     "`last` gives [[4], [0]], `second-to-last` [[2], [0]], `sum-last-4` [[6], [0]], "
     "`concat-last-4` [[2, 4], [0, 0]].": (COMBINED,),
@@ -49,7 +50,7 @@ PROMISES = {
     "or weighted and summed (`weighted-sum-…`)": (COMBINED, WEIGHTED),
     "which are learned": (FROZEN,),
     "No gradient goes into `hidden_states`: the encoder is frozen.": (FROZEN,),
-    "A feature reads some of them and makes one vector of them": (
+    "A feature reads some of them and combines them into one vector": (
         "test_models_and_batches_of_any_size",
     ),
 }

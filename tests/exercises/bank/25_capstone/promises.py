@@ -32,13 +32,14 @@ LEARNS = "test_with_all_of_your_functions_a_bert_learns"
 TRACE = "test_none_of_your_functions_leaves_anything_behind"
 
 PROMISES = {
-    "All rows but the first take the same arguments and give the same results as there": (
+    "The functions of all rows except the first take the same arguments and give the "
+    "same results as there": (
         *EARLIER,
         *ALONE,
     ),
     "each function must pass the checks of its own exercise": EARLIER,
-    "`mask_tokens` draws for each token by itself, both whether it is selected and what becomes of "
-    "it": (MASKS,),
+    "`mask_tokens` draws for each token separately, both whether it is selected and what "
+    "becomes of it": (MASKS,),
     "the weight decay of `adam_step` goes by the names of the weights, not by their shapes": (
         DECAY,
     ),
@@ -54,11 +55,11 @@ PROMISES = {
         *BACKWARD,
     ),
     "No token attends to padding, however large the values at padded positions are.": FORWARD[1:],
-    "An example that is all padding gives something finite.": FORWARD[1:],
+    "An example that is all padding gives finite results.": FORWARD[1:],
     "`gradients` has an array for every name of `weights`.": BACKWARD,
-    "The backward keeps nothing from the forward: it computes again what it needs.": BACKWARD[1:],
+    "The backward keeps nothing from the forward: it recomputes what it needs.": BACKWARD[1:],
     "No input is changed": (TRACE,),
-    "a result has the type of its inputs: float32 for float32": (*ALONE, *FORWARD, *BACKWARD),
+    "a result has the dtype of its inputs: float32 for float32": (*ALONE, *FORWARD, *BACKWARD),
     "both losses, every gradient and the weights afterwards must be the reference's": (
         *ALONE,
         FORWARD[0],
@@ -70,9 +71,9 @@ PROMISES = {
         "test_your_layer_on_inputs_of_any_size",
     ),
     "twelve steps on StoryWorld must give the losses of the reference within 1e-6": (FOLLOWS,),
-    "thirty steps must take 0.1 nats off the loss": (LEARNS,),
+    "thirty steps must lower the loss by 0.1 nats": (LEARNS,),
     "| `out`, mask [[1, 0]] | -1.3518, -0.4512, 0.4870, 1.3160 |": FORWARD[1:],
     "With that `dout` the gradient of `attention.self.value.bias` is [0.0947, -0.1265, -0.0258, "
     "0.0576].": BACKWARD[1:],
-    "arrays may lie in memory in any order": (TRACE,),
+    "arrays may be non-contiguous": (TRACE,),
 }

@@ -14,23 +14,25 @@ ANY = "test_curves_of_any_length"
 SHORT = "test_short_runs_with_many_numbers_on_bounds"
 
 PROMISES = {
-    "A model that knows nothing has ln V, V being `vocab_size`.": (LINES, ANY),
+    "A model that knows nothing has the loss ln V, where V is `vocab_size`.": (LINES, ANY),
     r"-\sum_{i} p_i \ln p_i": (LINES, ANY),
     "over the ids that occur in `ids`, an array of any shape": (LINES, ANY),
-    "Those in `special_ids` are left out, of the sum and of the number of tokens.": (LINES,),
+    "Those in `special_ids` are left out of both the sum and the number of tokens.": (LINES,),
     "If no token is left, the entropy is 0.0.": (LINES,),
     "Records without `key`, or with None there, are left out.": (CURVE, ANY),
     "If several records of one step have the key, the last of them in the list counts": (
         CURVE, ANY),
-    "`steps` (int64) rise, whatever the order of the records; `values` are float64.": (CURVE, ANY),
-    "the mean of the last `window` (1 or more) values up to it, and of all values so far where "
-    "there are fewer": (SMOOTH, ANY),
-    "NaN and infinite values are left out of the means; a window of nothing else gives NaN.": (
+    "`steps` (int64) are in ascending order, whatever the order of the records; `values` "
+    "are float64.": (CURVE, ANY),
+    "the mean of the last `window` (1 or more) values up to and including it, or of all "
+    "values so far where there are fewer": (SMOOTH, ANY),
+    "NaN and infinite values are left out of the means; a window with no other values "
+    "gives NaN.": (
         SMOOTH, ANY),
     "the curve is flat if the later mean is less than `tolerance` below the earlier one (or above "
     "it)": (FLAT, ANY),
-    "With fewer than 2 · `window` values it is False.": (FLAT, ANY),
-    "gives the name in the first row that fits": (BEGIN, AT, HELD, ENDS, TEN, ANY, SHORT),
+    "With fewer than 2 · `window` values, the result is False.": (FLAT, ANY),
+    "returns the name in the first row that fits": (BEGIN, AT, HELD, ENDS, TEN, ANY, SHORT),
     "Held-out and norm may be empty.": (AT, HELD),
     "*end* is the mean of the last k training losses.": (BEGIN, BOUND, ANY),
     "a training or held-out loss is NaN or infinite": (BEGIN, TEN),
@@ -40,7 +42,8 @@ PROMISES = {
     "*end* > ln V − NEAR": (AT, BOUND),
     "the last held-out loss is higher than the lowest one, and since the step of the lowest (the "
     "first, if several are equal) the training loss has fallen by NEAR or more": (HELD, BOUND),
-    "from the value of `smooth(training, k)` at the last training step up to that step, to *end*": (
+    "from the value of `smooth(training, k)` at the last training step at or before that "
+    "step, to *end*": (
         HELD, ANY),
     "Does not fit if there is no such training step": (HELD,),
     "the last held-out loss is NEAR or more below *end*": (HELD, BOUND),

@@ -11,25 +11,28 @@ HUGE = "test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range"
 ANY = "test_examples_of_any_number"
 
 PROMISES = {
-    "Where one number is asked for, one of Python's or of NumPy's is fine; an array without axes "
-    "is not.": (INTERVAL, SIGN, ERROR, LOSS, LEAST),
+    "Where a function returns one number, a Python or NumPy number is fine; a "
+    "0-dimensional array is not.": (INTERVAL, SIGN, ERROR, LOSS, LEAST),
     "Draw `draws` resamples of n values with replacement: row r of `rng.integers(n, size=(draws, "
     "n))` holds the indices of resample r.": (INTERVAL, GIVEN, ANY),
     "Draw them even where all values are equal, so that the next call gets the numbers that "
     "follow.": (GIVEN,),
-    "Of the means of the resamples, the interval holds the middle `level`": (INTERVAL, ANY),
-    "its ends are their quantiles at (1 − level) / 2 and (1 + level) / 2, as `np.quantile` "
-    "interpolates them": (INTERVAL, ANY),
-    "Only the m examples that exactly one of them has right tell them apart.": (SIGN, ANY),
+    "The interval holds the middle `level`, at most 1, of the means of the resamples": (
+        INTERVAL, ANY),
+    "its ends are the quantiles of these means at (1 − level) / 2 and (1 + level) / 2, "
+    "as `np.quantile` interpolates them": (INTERVAL, ANY),
+    "Only the m examples that exactly one model gets right tell the two apart.": (SIGN, ANY),
     r"p = \min\left(1,\; \frac{2}{2^m} \sum_{i=0}^{k} \binom{m}{i}\right)": (SIGN, ANY),
     "which is 1 for m = 0": (SIGN,),
-    "It is to be exact to eight digits, for thousands of examples and where p is 1e-200.": (
+    "The result must be exact to eight digits, even for thousands of examples and where "
+    "p is 1e-200.": (
         SIGN, ANY),
     "holds what is above j / bins and up to (j + 1) / bins: a confidence on an edge belongs to "
     "the bin below it": (BINS,),
     "what is 1e-9 or more above an edge belongs to the bin above it": (BINS, ANY),
     "0 is in bin 0.": (BINS,),
-    "the counts (int64), the mean confidence and the share of `correct` (bool) in each bin": (
+    "the counts (int64), the mean confidence and the fraction of `correct` (bool) in "
+    "each bin": (
         BINS, ANY),
     "An empty bin has NaN in the second and third.": (BINS, ANY),
     r"\text{ECE} = \sum_{j} \frac{\text{count}_j}{n}": (ERROR, ANY),
@@ -37,9 +40,10 @@ PROMISES = {
     "the mean of −ln p(label) over the examples, where p is the softmax of logits / temperature, "
     "over the last axis of `logits`": (LOSS, ANY),
     "It is finite for logits of ±10,000.": (LOSS, ANY),
-    "that makes the negative log likelihood least, to one part in a thousand": (LEAST, HUGE, ANY),
-    "If it is still falling at an end of the range, that end is the answer; so it is COLDEST where "
-    "every label has the largest logit, also if the loss is rounded to 0 there.": (HUGE,),
+    "that minimizes the negative log likelihood, to one part in a thousand": (LEAST, HUGE, ANY),
+    "If the loss is still falling at an end of the range, that end is the answer; so the "
+    "answer is COLDEST where every label has the largest logit, even if the loss is "
+    "rounded to 0 there.": (HUGE,),
     "The logits may have any offset and any scale.": (HUGE, ANY),
     "| `sign_test`, 9 examples right by the first model alone, 2 by the second alone | 134 / 2048 "
     "= 0.0654 |": (SIGN,),

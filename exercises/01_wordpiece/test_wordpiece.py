@@ -545,7 +545,7 @@ def id_mistakes(text, vocabulary, lowercase):
         )
 
     return {
-        "the text is lowercased with lowercase=False: does encode pass it on, and who lowers?": (
+        "the text is lowercased with lowercase=False: does encode pass it on?": (
             reference.encode(text, vocabulary, lowercase=True)
         ),
         "the text is not lowercased: does encode pass it on, and does basic_tokens do it?": (

@@ -102,7 +102,7 @@ WRONG = {
           '        return ["[UNK]"]', "word = word[:longest_word]")],
         "a word that is too long is shortened"),
     "encode ignores lowercase": (
-        [(WORDS, "words = basic_tokens(text)")], "always True: pass it on to basic_tokens"),
+        [(WORDS, "words = basic_tokens(text)")], "with lowercase=False: does encode pass it on"),
     "[CLS] and [SEP] added": (
         [(RESULT, f"{RESULT.replace('return ', 'ids = ')}\n"
                   "    return [vocabulary['[CLS]'], *ids, vocabulary['[SEP]']]")],

@@ -7,6 +7,7 @@ color-blind tell apart; what a color means is also said in words.
 """
 
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,9 @@ class Picture(Figure):
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=DPI)
+        with warnings.catch_warnings():  # the font lacks some signs, and draws a box for each
+            warnings.filterwarnings("ignore", "Glyph .* missing from")
+            self.savefig(buffer, format="png", dpi=DPI)
         return buffer.getvalue()
 
     def save(self, path: Path | str) -> None:

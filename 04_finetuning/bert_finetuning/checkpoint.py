@@ -16,6 +16,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, read_tokenizer, save_tokenizer, train_wordpiece
+from bert_finetuning.data.rows import say
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import HEADS, TASKS, base
 from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
@@ -156,9 +157,8 @@ class SavedTask:
                    | {"metrics": tuple(content["metrics"])})  # fmt: skip
 
 
-def save_finetuned(
-    model: BertWithHead, tokenizer: Tokenizer, folder: Path, task: SavedTask | None = None
-) -> None:
+def save_finetuned(model: BertWithHead, tokenizer: Tokenizer, folder: Path,
+                   task: SavedTask | None = None) -> None:  # fmt: skip
     """Put the model's files into a folder, a checkpoint's for example, with what its task was."""
     content = model.head.fields()
     content |= {"architectures": [type(model).__name__], "dtype": "float32"}
@@ -201,7 +201,9 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
             raise UserError(f"{folder}: {name} {what}, a {model_type.__name__} of its config.json "
                             f"has {tuple(parameter.shape)}: copy the checkpoint again")  # fmt: skip
     load_arrays(model, learned)
-    tokenizer = read_tokenizer(folder, config)
+    tokenizer, path = read_tokenizer(folder, config), folder / "tokenizer_config.json"
+    if path.is_file() and json.loads(path.read_text("utf-8")).get("truncation_side") == "left":
+        say(f"note: {path}: truncation_side is left, but here long texts lose their end")
     return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
 
 
@@ -229,9 +231,8 @@ def read_head(folder: Path) -> Weights:
     return found
 
 
-def head_of(
-    folder: Path, content: dict[str, Any], model_type: type[BertWithHead], learned: Weights
-) -> HeadConfig:
+def head_of(folder: Path, content: dict[str, Any], model_type: type[BertWithHead],
+            learned: Weights) -> HeadConfig:  # fmt: skip
     """The head that `config.json` describes, checked against the file's arrays."""
     if f"{model_type.part}.bias" not in learned:
         raise UserError(f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint "

@@ -32,10 +32,10 @@ from jaxtyping import Int
 from bert_finetuning import train
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
-from bert_finetuning.data.rows import say
+from bert_finetuning.data.rows import say, shortened
 from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
-from bert_finetuning.tasks.base import ALONE, Example, Features, Task
+from bert_finetuning.tasks.base import ALONE, WIDEST, Example, Features, Task
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
@@ -43,6 +43,7 @@ from bert_run.errors import UserError, command
 from bert_run.files import (
     METRICS_FILE,
     RunFolder,
+    clear_leftovers,
     command_line,
     front_matter,
     publish_model,
@@ -71,6 +72,7 @@ def finetune(settings: FinetuneSettings) -> "Outcome":
         # More epochs are another run: at the end of this one its rate has fallen to zero.
         ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
         try:
+            ranks.after_first(lambda leads: leads and clear_leftovers(settings.out))
             ranks.after_first(lambda leads: check_inputs(settings.out, work.inputs))
             if ranks.leads:
                 work.introduce()
@@ -122,7 +124,10 @@ class Finetuning:
             self.init = ModelInit(settings, self.task, data.train)
         self.first = initial or self.init.build(settings.seed)
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
-        self.examples(settings.seed)  # a mistake in --few-shot shows before any work
+        for seed in range(settings.seed, settings.seed + settings.seeds):  # before any work
+            if not any("".join(each.texts).strip() for each in self.examples(seed)):
+                raise UserError(f"{data.name}: no example that seed {seed} learns from has a text: "
+                                "leave such examples out, or raise --few-shot")  # fmt: skip
         train.freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
         if settings.class_weights is not None:
             train.label_weights(self.first.model, [])
@@ -156,9 +161,8 @@ class Finetuning:
             return first
         return self.init.build(seed)
 
-    def seed_run(
-        self, settings: FinetuneSettings, seed: int, folder: Path | None = None
-    ) -> train.SeedRun:
+    def seed_run(self, settings: FinetuneSettings, seed: int,
+                 folder: Path | None = None) -> train.SeedRun:  # fmt: skip
         """The run of a seed where it stands. `settings` are those of a combination of the grid;
         without a folder the run is in memory."""
         features, pad_id = self.features(seed), self.config.pad_token_id
@@ -206,7 +210,7 @@ class Finetuning:
             majority=self.task.score(self.data.dev, majority), results=results,
             folder=settings.out / chosen / f"seed-{best.seed}",
             grid=grid if settings.grid else {}, chosen=chosen,
-            inputs=self.inputs, seen=self.data.seen,
+            inputs=self.inputs, seen=replace(self.data, train=self.examples(best.seed)).seen,
         )  # fmt: skip
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> train.SeedResult:
@@ -445,7 +449,8 @@ class Outcome:
 
     def as_json(self, settings: dict[str, Any]) -> dict[str, Any]:
         """What `metrics.json` holds."""
-        names = [name for name in self.best.best if name != "step"]
+        names = [name for name in self.best.best if name not in ("step", "collapsed")
+                 and all(name in each.best for each in self.results)]  # fmt: skip
         grid = {name: {"median": median_of(results, self.metric), "seeds": [*map(vars, results)]}
                 for name, results in self.grid.items()}  # fmt: skip
         return {
@@ -472,8 +477,10 @@ class Outcome:
         for result in self.results:
             last = f"{result.last['step']:,}, {percent(result.last[self.metric])}"
             note = f"at step {result.best['step']:,}; at the last, {last}"
-            if result.collapsed:
+            if result.best.get("collapsed"):  # results of older versions lack it
                 note = "collapsed: it predicts the same answer for every example"
+            elif result.collapsed:
+                note += ": by then it predicts the same answer for every example"
             rows.append((f"seed {result.seed}", percent(result.best[self.metric]), note))
         if len(self.results) > 1:
             spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"
@@ -537,9 +544,8 @@ def prediction_line(folder: str, dev: Measured) -> str:
 # --- errors.md -----------------------------------------------------------------------------------
 
 
-def errors_page(
-    task: Task, examples: Sequence[Example], predictions: Sequence, *, title: str
-) -> str:
+def errors_page(task: Task, examples: Sequence[Example], predictions: Sequence, *,
+                title: str) -> str:  # fmt: skip
     """How often each label is right, and the wrong answers, the surest or the furthest off first:
     what a model is sure of and wrong about tells more than its score."""
     found = []
@@ -604,12 +610,13 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
     picture.save(path)
 
 
-def draw_confusion(
-    counts: Int[np.ndarray, "labels labels"], labels: Sequence[str], path: Path, *, title: str
-) -> None:
+def draw_confusion(counts: Int[np.ndarray, "labels labels"], labels: Sequence[str], path: Path, *,
+                   title: str) -> None:  # fmt: skip
     """Rows are gold labels, columns predicted ones; the color is the share of the row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    size = 2.6 + 0.62 * len(labels)
+    names = [drawable(shortened(label, WIDEST)) for label in labels]
+    wide = max(0, max(map(len, names)) - 12)  # characters for which the usual margin has no room
+    size = 2.6 + 0.62 * len(labels) + 0.08 * wide
     written = {"title": drawable(title), "xlabel": "predicted", "ylabel": "gold"}
     picture, axes = picture_with_axes(height=size, width=size + 0.8, **written)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
@@ -617,8 +624,8 @@ def draw_confusion(
         ink = "white" if shares[row, column] > 0.6 else "black"
         if count:
             axes.text(column, row, f"{count:,}", ha="center", va="center", color=ink, fontsize=9)
-    turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 3 else {}
-    names = [drawable(label) for label in labels]
+    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    turn = turned if wide or len(labels) > 3 else {}
     axes.set_xticks(range(len(labels)), names, **turn)
     axes.set_yticks(range(len(labels)), names)
     picture.save(path)

@@ -31,9 +31,8 @@ def accuracy(gold: Labels, predicted: Labels) -> float:
     return float(np.mean(gold == predicted))
 
 
-def confusion_matrix(
-    gold: Labels, predicted: Labels, *, num_labels: int | None = None
-) -> Int[ndarray, "labels labels"]:
+def confusion_matrix(gold: Labels, predicted: Labels, *,
+                     num_labels: int | None = None) -> Int[ndarray, "labels labels"]:  # fmt: skip
     """How often label `row` was taken for label `column`; what was found is on the diagonal."""
     num_labels = num_labels or 1 + int(max(gold.max(), predicted.max()))
     cells = np.bincount(num_labels * gold + predicted, minlength=num_labels**2)
@@ -85,9 +84,8 @@ def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, Pre
     return dict(zip(labels, scores, strict=True))
 
 
-def label_counts(
-    labels: Sequence[str], gold: Sequence[str], predicted: Sequence[str]
-) -> Int[ndarray, "labels labels"]:
+def label_counts(labels: Sequence[str], gold: Sequence[str],
+                 predicted: Sequence[str]) -> Int[ndarray, "labels labels"]:  # fmt: skip
     """`confusion_matrix` of names, in the order of `labels`."""
     number = {label: place for place, label in enumerate(labels)}
     columns = [np.array([number[label] for label in column]) for column in (gold, predicted)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import torch
 import tyro
@@ -18,8 +18,9 @@ from tyro.conf import Positional, arg
 from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
-    NAMELESS_LEFT_OUT,
+    SEPARATORS,
     USUAL,
+    WORDS,
     Columns,
     Expected,
     Row,
@@ -54,6 +55,7 @@ class Query:
     asked: Sequence[str] = ()  # those that its example repeats
 
 
+ANY_ROW = Row("", {"text": "a", "question": "a", "context": "a", "endings": ["a", "a"]})
 Answered = tuple[Query, Any]  # with its prediction; None where there was no text to answer
 
 
@@ -161,6 +163,8 @@ class Predictor:
     ) -> "Predictor":  # fmt: skip
         """Raises `UserError` if this is no fine-tuned model, or cannot read as much."""
         chosen = choose_device(device)
+        if precision not in get_args(Precision):
+            raise UserError(f"precision is {precision!r}: choose auto, fp32 or bf16")
         finetuned = load_finetuned(checkpoint, device=chosen)
         task, saved = task_of(finetuned)
         config = finetuned.model.config
@@ -174,8 +178,9 @@ class Predictor:
         `predictor(question="Who came?", context="Anna came.")`."""
         if row:
             given = row if given is None else {"text": given, **row}
-        is_one = isinstance(given, str | tuple | Mapping) or not isinstance(given, Iterable)
-        if getattr(given, "ndim", 1) != 1:
+        axes = getattr(given, "ndim", isinstance(given, Iterable))  # of NumPy's single texts 0
+        is_one = isinstance(given, str | tuple | Mapping) or not axes
+        if axes > 1:
             raise UserError("a table of several columns: give one column, or a list of dicts")
         items = [given] if is_one else given
         queries = [self.query_of(item, number) for number, item in enumerate(items, start=1)]
@@ -185,8 +190,7 @@ class Predictor:
     def query_of(self, item: Any, number: int) -> Query:
         place = f"item {number}"
         if isinstance(item, Mapping):
-            row = Row(place, {name: whole(value) for name, value in item.items()})
-            (query,) = from_rows(iter([row]), type(self.task), USUAL)
+            (query,) = from_rows(iter([Row(place, whole(dict(item)))]), type(self.task), USUAL)
             return replace(query, line=None)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
@@ -197,17 +201,17 @@ class Predictor:
     def predict(self, examples: Sequence[Example]) -> list[Any]:
         """One prediction for each example, in their order; None for one without text."""
         predictions: list[Any] = [None] * len(examples)
-        places = (place for place, each in enumerate(examples) if not each.is_empty)
-        for _, group in groupby(places, key=lambda place: examples[place].shape):
+        shape_at = [each.shape for each in examples].__getitem__
+        places = [place for place, each in enumerate(examples) if not each.is_empty]
+        for _, group in groupby(sorted(places, key=shape_at), key=shape_at):
             together = list(group)
             found = self.predict_alike([examples[place] for place in together])
             for place, prediction in zip(together, found, strict=True):
                 predictions[place] = prediction
         return predictions
 
-    def predict_alike(
-        self, examples: Sequence[Example], *, progress: str | None = None
-    ) -> list[Any]:
+    def predict_alike(self, examples: Sequence[Example], *,
+                      progress: str | None = None) -> list[Any]:  # fmt: skip
         """Predictions for examples that have text, and the same shape. `progress` names a bar."""
         return self.task.answers(
             examples, self.finetuned.model, self.finetuned.tokenizer, max_length=self.max_length,
@@ -274,13 +278,13 @@ def run(settings: PredictSettings) -> None:
             with write_whole(settings.out) as binary:
                 file = codecs.getwriter("utf-8")(binary)
                 if settings.out.suffix == ".csv":
-                    write_csv(file, task, counted())
+                    write_csv(file, predictor, counted())
                 else:
                     file.writelines(json_line(task, *each) + "\n" for each in counted())
     if settings.out is not None:
         print(f"{settings.out}: {len(places):,} rows answered")
-    if NAMELESS_LEFT_OUT in tally.found:
-        say(f"note: {source}: {NAMELESS_LEFT_OUT}")
+    if noted := [each for each in tally.found if each not in SEPARATORS.values()]:
+        say(f"note: {STANDARD_INPUT if source == '-' else source}: {', '.join(noted)}")
     if empty := [place for place in places if place]:
         say(f"note: {len(empty):,} of {len(places):,} rows have no text and an empty answer; the "
             f"first is {empty[0]}")  # fmt: skip
@@ -289,7 +293,7 @@ def run(settings: PredictSettings) -> None:
 def score(predictor: Predictor, settings: PredictSettings) -> None:
     """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
     # It draws: those who only predict need not wait for it.
-    from bert_finetuning.data.load import read_labeled
+    from bert_finetuning.data.load import count_in_words, read_labeled
     from bert_finetuning.finetune import Measured, write_answers
 
     task, saved, out, tally = predictor.task, predictor.saved, settings.out, Tally(settings.score)
@@ -297,8 +301,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     by_place = not saved.task or [*task.head.labels] == getattr(GLUE.get(saved.task), "labels", 0)
     examples = read_labeled(settings.score, task, columns=parse_columns(settings.columns),
                             by_place=by_place, tally=tally)  # fmt: skip
-    if tally.left_out:
-        say(f"note: {tally.left_out.total():,} rows without a label or a text left out")
+    say(count_in_words(examples, tally))
     check_pairs(examples, saved)
     predictions = predictor.predict_alike(examples, progress="predicting")
     measured = Measured(settings.score, task, examples, predictions)
@@ -315,9 +318,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 # --- What a file, standard input or a dataset of the Hub asks ------------------------------------
 
 
-def from_source(
-    source: str, task_type: type[Task], columns: Columns = USUAL, tally: Tally | None = None
-) -> Iterator[Query]:
+def from_source(source: str, task_type: type[Task], columns: Columns = USUAL,
+                tally: Tally | None = None) -> Iterator[Query]:  # fmt: skip
     """One query for each row or line of plain text, in its place, so that answers can be joined to
     them. Empty lines count, but not those between rows of tables and of JSON lines."""
     task_type.check_columns(columns)
@@ -364,13 +366,14 @@ def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     """A prediction as one object: its line, the answer, the columns of its row that the example
     does not repeat. A query without text has no answer, and is marked as `empty`."""
     line, given = {} if query.line is None else {"line": query.line}, query.example.given
-    asked, said = {*map(Row("", query.row).spelled, query.asked)}, (None, *given.values())
+    empty = prediction is None
+    answer = given | {"empty": empty} if empty else task.to_json(query.example, prediction)
+    endings = [each["ending"] for each in answer.get("endings", ())]
+    asked = {*map(Row("", query.row).spelled, (*query.asked, *WORDS))}
+    said = (None, *given.values(), answer.get("words"), endings)
     others = {name: value for name, value in query.row.items()
               if name not in asked or value not in said}  # fmt: skip
-    row = {"row": others} if others else {}
-    if prediction is None:
-        return {**line, **query.example.given, "empty": True, **row}
-    return {**line, **task.to_json(query.example, prediction), **row}
+    return line | answer | ({"row": others} if others else {})
 
 
 def json_line(task: Task, query: Query, prediction: Any) -> str:
@@ -380,15 +383,19 @@ def json_line(task: Task, query: Query, prediction: Any) -> str:
 # --- Answers as a file ---------------------------------------------------------------------------
 
 
-def write_csv(file: Any, task: Task, answered: Iterable[Answered]) -> None:
+def write_csv(file: Any, predictor: Predictor, answered: Iterable[Answered]) -> None:
     """The input with answers beside it. The first row with a text decides on the columns."""
-    rows = iter(answered)
+    task, rows = predictor.task, iter(answered)
     ahead = []  # rows without text, and the first with one
     for each in rows:
         ahead.append(each)
         if each[1] is not None:
             break
-    columns = list(csv_row(task, *ahead[-1]))
+    query, prediction = ahead[-1]
+    if prediction is None:  # no row has a text: the columns are those of any answer
+        query = replace(query, example=task.from_row(ANY_ROW), row=query.row or query.example.given)
+        (prediction,) = predictor.predict([query.example])
+    columns = list(csv_row(task, query, prediction))
     # With "\r\n" as the end of a line, a cell that holds "\r" is quoted, too.
     unix = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
     table = csv.DictWriter(unix, columns, restval="", lineterminator="\r\n")
@@ -397,8 +404,7 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered]) -> None:
         row = csv_row(task, query, prediction)
         if foreign := [name for name in row if name not in columns]:
             raise UserError(f"line {query.line} has a column {foreign[0]!r}, which the first row "
-                            "has not: give --out FILE.jsonl, whose rows need not be "
-                            "alike")  # fmt: skip
+                            "has not: give --out FILE.jsonl, where rows may differ")  # fmt: skip
         table.writerow(row)
 
 

@@ -82,9 +82,8 @@ class Batches:
     Every epoch takes all features once; what is left over makes one smaller batch.
     """
 
-    def __init__(
-        self, lengths: list[int], batch_size: int, *, seed: int, by_length: bool = True
-    ) -> None:
+    def __init__(self, lengths: list[int], batch_size: int, *, seed: int,
+                 by_length: bool = True) -> None:  # fmt: skip
         self.lengths = np.array(lengths, np.int64)
         self.batch_size, self.seed, self.by_length = batch_size, seed, by_length
         self.epoch = lru_cache(maxsize=1)(self.batches_of)
@@ -203,9 +202,8 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate * group["share"]
 
 
-def label_weights(
-    model: base.BertWithHead, features: Sequence[base.Features]
-) -> Float[Tensor, "labels"]:
+def label_weights(model: base.BertWithHead,
+                  features: Sequence[base.Features]) -> Float[Tensor, "labels"]:  # fmt: skip
     """The weight of each label in the loss (--class-weights balanced): all labels have the same
     share of the loss, and the mean of the weights over all labels of train is 1."""
     if not model.has_labels or model.head.problem_type != "single_label_classification":
@@ -320,7 +318,7 @@ class Evaluator:
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What became of one seed. `best` and `last` hold a step and the metrics measured there."""
+    """What became of one seed. `best` and `last` hold a step, and what was measured there."""
 
     seed: int
     best: Record
@@ -537,7 +535,7 @@ class SeedRun:
         measured = [entry for entry in self.records if key in entry]
         best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
         scores = [{name.removeprefix("dev_"): value for name, value in entry.items()
-                   if name == "step" or name.startswith("dev_")}
+                   if name in ("step", "collapsed") or name.startswith("dev_")}
                   for entry in (best, last)]  # fmt: skip
         result = SeedResult(self.data.seed, *scores, bool(last["collapsed"]))
         self.ranks.barrier()

@@ -168,6 +168,19 @@ def test_two_labels_without_names_open_as_transformers_names_them(tmp_path):
     assert labels == ("LABEL_0", "LABEL_1") == tuple(theirs.config.id2label.values())
 
 
+def test_a_tokenizer_that_cuts_the_beginning_of_a_text__is_said_to_cut_the_end_here(
+    tmp_path, capsys
+):
+    their_finetuned(tmp_path / "theirs", BertForSequenceClassification)
+    path = tmp_path / "theirs" / "tokenizer_config.json"
+    for side, lines in (("left", 1), ("right", 0)):
+        path.write_text(json.dumps({"truncation_side": side}))
+        capsys.readouterr()
+        load_finetuned(tmp_path / "theirs")
+        told = capsys.readouterr().err
+        assert told.count("\n") == told.count(f"{path}: truncation_side is left") == lines
+
+
 def test_labels_stand_in_the_order_of_their_numbers_and_not_of_the_file(tmp_path):
     finetuned(tmp_path / "out", BertForTokenClassification, THREE)
     edit_config(tmp_path / "out", id2label={"2": "no", "0": "yes", "1": "maybe"})

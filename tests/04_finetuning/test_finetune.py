@@ -22,9 +22,9 @@ from safetensors.numpy import load_file
 import bert_finetuning.train
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import ModelInit, load_finetuned
-from bert_finetuning.data.load import GLUE, KNOWN, few_of
+from bert_finetuning.data.load import GLUE, KNOWN, few_of, load_task
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import Finetuning, Measured, finetune, prediction_line
+from bert_finetuning.finetune import Finetuning, Measured, Outcome, finetune, prediction_line
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -172,6 +172,37 @@ def test_of_several_seeds_the_model_with_the_highest_score_answers(settings, mon
     assert same_weights(settings.out, outcome.folder / "best")
 
 
+def outcome_of(*results: SeedResult) -> Outcome:
+    """What finished seeds lead to that are judged by entity_f1."""
+    return Outcome(
+        task="names", metric="entity_f1", start="", examples=(3, 2), majority={"entity_f1": 0.1},
+        results=results, folder=Path("out"), grid={}, chosen="", inputs={}, seen=(0, 0),
+    )  # fmt: skip
+
+
+def test_the_figures_of_all_seeds__leave_out_a_type_of_name_that_some_seeds_never_find():
+    best = {"step": 3, "collapsed": 0.0, "entity_f1": 0.9, "LOC_f1": 0.0}  # predicted, not in dev
+    other = {"step": 3, "collapsed": 0.0, "entity_f1": 0.5, "PER_f1": 0.5}
+    written = outcome_of(SeedResult(0, best, best, False), SeedResult(1, other, other, False))
+    content = written.as_json({})
+    for name, score in (("median", 0.7), ("lowest", 0.5), ("highest", 0.9)):
+        assert content[name] == {"entity_f1": pytest.approx(score)}
+    assert [each["best"] for each in content["seeds"]] == [best, other]
+
+
+def test_the_table__tells_a_model_that_collapsed_from_a_run_that_collapsed_later():
+    good, bad = ({"step": 4, "entity_f1": 0.7, "collapsed": 0.0},
+                 {"step": 12, "entity_f1": 0.1, "collapsed": 1.0})  # fmt: skip
+    early = {**bad, "step": 4, "entity_f1": 0.2}  # the same answer for all, another one
+    results = [SeedResult(0, good, good, False), SeedResult(1, good, bad, True),
+               SeedResult(2, early, bad, True)]  # fmt: skip
+    rows = [line.split(maxsplit=3)[3] for line in outcome_of(*results).table().splitlines()[1:4]]
+    assert rows[0] == "at step 4; at the last, 4, 70.0"
+    same = "the same answer for every example"
+    assert rows[1] == f"at step 4; at the last, 12, 10.0: by then it predicts {same}"
+    assert rows[2] == f"collapsed: it predicts {same}"
+
+
 def test_the_best_model_on_dev_is_kept_and_the_last_one_too(settings):
     settings = replace(settings, eval_every=2)
     outcome = finetune(settings)
@@ -202,11 +233,23 @@ def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monk
 
     monkeypatch.setattr("bert_finetuning.finetune.few_of", few)
     outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
-    first, *drawn = drawn  # looked at before any work
-    assert [len(each) for each in drawn[:2]] == [8, 8] and first == drawn[0] != drawn[1]
-    assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learned"
+    assert [len(each) for each in drawn[:2]] == [8, 8] and drawn[0] != drawn[1]
+    assert drawn[2:4] == drawn[:2], "each was looked at before any work"
+    best = drawn[outcome.best.seed]
+    assert drawn[4:] == [best, best], "the majority, and what dev repeats, are those of the best"
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
+
+
+def test_few_shot__counts_what_dev_repeats_of_the_few_alone(settings):
+    outcome = finetune(replace(settings, dev=settings.train, few_shot=4, epochs=1.0))
+    written = json.loads((settings.out / "metrics.json").read_text("utf-8"))
+    assert written["dev_examples_in_train"] == outcome.seen[0] < 90
+    data = load_task(settings)
+    few = {example.text for example in few_of(data.train, 4, seed=0)}
+    assert outcome.seen[0] == sum(example.text in few for example in data.train) >= 4
+    card = (settings.out / "README.md").read_text("utf-8")
+    assert f"On 90 examples, {outcome.seen[0]} of which are also in its training data" in card
 
 
 def test_a_model__is_built_once_for_each_seed(settings, monkeypatch):
@@ -307,7 +350,7 @@ def test_two_ranks_end_with_the_weights_of_one(settings):
 def test_a_collapsed_run_is_told_early_with_what_to_try(settings, capsys):
     settings = replace(settings, learning_rate=1e-9, optimizer="bert-adam", epochs=4.0)
     outcome = finetune(settings)
-    assert outcome.best.collapsed
+    assert outcome.best.collapsed and outcome.best.best["collapsed"]
     told = capsys.readouterr()
     (line,) = [line for line in told.err.splitlines() if line.startswith("warning:")]
     for words in ("seed 0, step 6", "predicts the same answer", "another --seed",
@@ -431,6 +474,21 @@ def test_a_mistake_that_shows_later_leaves_no_folder(settings, changes, words):
     assert not settings.out.exists()
 
 
+def test_a_seed_that_draws_only_sentences_without_words__is_refused_before_any_work(
+    settings, tmp_path
+):
+    named, empty = {"words": ["Anna", "ran"], "tags": ["B-PER", "O"]}, {"words": [], "tags": []}
+    path = tmp_path / "names.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [named] * 5 + [empty] * 5))
+    settings = replace(settings, train=str(path), dev=str(path), few_shot=1, seeds=9)
+    sentences = load_task(settings).train
+    drawn = [few_of(sentences, 1, seed=seed)[0].words for seed in range(9)]
+    first = drawn.index(())
+    with pytest.raises(UserError, match=f"names: no example that seed {first} learns from has a t"):
+        finetune(settings)
+    assert not settings.out.exists()
+
+
 def test_another_run_in_the_same_folder_is_refused(settings):
     finetune(settings)
     with pytest.raises(UserError, match="holds a run with batch_size 16, now it is 8"):
@@ -476,6 +534,14 @@ def test_a_run_that_lost_its_measurements_knows_its_best_model(settings, monkeyp
     finetune(cut)
     assert same_weights(whole.out, cut.out)
     assert (cut.out / "seed-0" / "result.json").read_text() == result
+
+
+def test_what_a_kill_left_of_a_picture__goes_with_the_next_call(settings):
+    finetune(replace(settings, epochs=0.5))
+    left = settings.out / ".curve.png.123.part"
+    left.write_bytes(b"half a picture")
+    finetune(replace(settings, epochs=0.5))
+    assert not left.exists() and (settings.out / "curve.png").exists()
 
 
 def test_an_edit_in_the_runs_folder__leaves_the_seeds_own_model_as_it_is(settings):

@@ -93,6 +93,41 @@ def test_labels_that_differ_only_in_case_are_an_error_with_both_lines(other, tab
     assert "line 2" in message and "rename one" in message
 
 
+@pytest.mark.parametrize("mark", ["\u200b", "\u00ad", "\u200f", "\ufeff", "\u2060"])
+def test_a_label_with_an_invisible_character_is_refused(mark, table, tmp_path):
+    for label in (f"pos{mark}", f"p{mark}os", mark):
+        message = error_of(load_files, *[table(["pos", "neg", label])] * 2)
+        assert "line 4: the label" in message and "invisible" in message
+        assert f"\\u{ord(mark):04x}" in message or f"\\x{ord(mark):02x}" in message
+    path = tmp_path / "a.conll"
+    path.write_text(f"Ann\tB-PER\nran\tO{mark}\n", encoding="utf-8")
+    assert "invisible" in error_of(lambda: list(Tagging.read(path)))
+
+
+@pytest.mark.parametrize("label", ["می\u200cخواهم", "\u2764\ufe0f", "\U0001f469\u200d\U0001f4bb"])
+def test_an_invisible_character_that_a_script_needs_is_kept_but_makes_no_second_label(label, table):
+    assert labels_in(table([label, "other", label])) == {label, "other"}
+    bare = label.replace("\u200c", "").replace("\u200d", "").replace("\ufe0f", "")
+    assert "differs from" in error_of(load_files, *[table([label, "other", bare])] * 2)
+
+
+@pytest.mark.parametrize("other", ["01", "+1", "1.", "1.0", "1e0", "1.000000e+00", "true", "１"])
+def test_two_spellings_of_one_number_are_an_error_with_both_lines(other, table):
+    message = error_of(load_files, *[table(["0", "1", other])] * 2)
+    assert f"line 4: the label {other!a} differs from '1'" in message and "line 3" in message
+
+
+def test_true_of_json_beside_1_is_an_error(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": true}\n')
+    assert "the label 'true' differs from '1'" in error_of(load_files, path, path)
+
+
+def test_long_numbers_that_differ_in_the_last_digit_are_two_labels(table):
+    long = "1234567890" * 4
+    assert labels_in(table([long + "1", long + "2", long + "1"])) == {long + "1", long + "2"}
+
+
 def test_blanks_inside_a_label_are_seen_too(table):
     assert "differs from" in error_of(load_files, *[table(["very good", "bad", "very  good"])] * 2)
 
@@ -105,6 +140,14 @@ def test_tags_that_differ_only_in_case_are_an_error_with_both_lines(tmp_path):
 
 
 # Numbers.
+
+
+def test_numbers_that_are_all_alike__are_an_error_as_labels_are(table):
+    path = table(["2.5"] * 20)
+    told = "train.csv: every number is 2.5: there is nothing to tell apart"
+    assert error_of(load_files, path, path).endswith(told)
+    assert error_of(load_files, path, 0.2).endswith(told)
+    assert len(labels_in(table(["2.5"] * 20 + ["2.6"]))) == 2
 
 
 def test_decimal_commas_are_an_error_and_no_classes(table):
@@ -138,10 +181,33 @@ def test_many_whole_scores_are_noted(table, capsys):
     assert capsys.readouterr().err == "", "who gave --format has decided"
 
 
+@pytest.mark.parametrize("where", [0, 3, 59])
+def test_one_mistyped_class_does_not_turn_classes_into_measures(where, table):
+    labels = ["0", "1"] * 30
+    labels[where] = "1.5"
+    message = error_of(load_files, *[table(labels)] * 2)
+    assert "some with a fraction ('1.5', a typo?)" in message and "--format numbers" in message
+    assert load_files(*[table(labels)] * 2, format="numbers").task.format == "numbers"
+
+
+def test_whole_numbers_with_an_exponent_are_classes(table):
+    labels = [f"{number:.18e}" for number in (0, 1, 12)]  # as numpy.savetxt writes them
+    data = load_files(*[table(labels * 10)] * 2)
+    assert data.task.format == "texts" and set(data.task.head.labels) == set(labels)
+
+
+def test_a_measure_that_is_often_whole_is_a_number_all_the_same(table):
+    assert (
+        load_files(*[table([*["1", "2", "3"] * 6, "2.5", "1.5", "0.5"])] * 2).task.format
+        == "numbers"
+    )
+    assert load_files(*[table([*map(str, range(40)), "2.5"])] * 2).task.format == "numbers"
+
+
 def test_a_fraction_that_comes_late_is_seen(table):
     path = table([*["1", "2", "3"] * 50, "3.5"])
     message = error_of(load_files, path, path)
-    assert "some with a fraction ('3.5')" in message and "--format numbers" in message
+    assert "some with a fraction ('3.5', a typo?)" in message and "--format numbers" in message
 
 
 @pytest.mark.parametrize(
@@ -149,7 +215,7 @@ def test_a_fraction_that_comes_late_is_seen(table):
     [
         (["0.5", "1"], True), ([0.5, 1], True), (["1.0", "2.0"], False), (["1", "2"], False),
         (["1", "2.5", ""], True), (["a", "b", "2.5"], False), ([None, "0,5"], True),
-        ([True, False], False), (["1", "2", "nan"], False), (["1e3", "2"], True), ([], False),
+        ([True, False], False), (["1", "2", "nan"], False), (["1e-3", "2"], True), ([], False),
     ],
 )  # fmt: skip
 def test_labels_are_numbers_when_most_are_and_one_is_not_whole(labels, expected):

@@ -109,7 +109,7 @@ def test_known_tasks_find_their_files_packed_or_not(tmp_path):
 def test_an_unknown_task_or_folder_is_told():
     message = error_of(load_named, "taste")
     assert all(name in message for name in (*STORYWORLD, "sst-2", "squad", "swag"))
-    assert "nowhere holds no train.tsv" in error_of(load_named, "rte", "nowhere")
+    assert "there is no folder nowhere: --data" in error_of(load_named, "rte", "nowhere")
     assert "leave out --data" in error_of(load_named, "sentiment", ".")
 
 
@@ -194,6 +194,12 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line_with_its_place(case, tmp_
     format = "numbers" if case == "no number" else None
     message = error_of(load_files, path, path, format=format)
     assert name in message and expected in message
+
+
+@pytest.mark.parametrize("share", ["50%", "0.5%", "0,1", "1", "-0.1", "nan"])
+def test_a_share_that_is_none__is_told_as_the_value_of_dev(share):
+    settings = FinetuneSettings(train="a.csv", dev=share, checkpoint="none")
+    assert error_of(load_task, settings).startswith(f"--dev {share}: give a FILE, or a share")
 
 
 def test_train_and_dev_must_hold_the_same(tmp_path):

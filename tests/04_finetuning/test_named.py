@@ -134,7 +134,10 @@ def test_a_folder_that_lacks_the_file_says_what_it_has(tmp_path):
     (tmp_path / "train.tsv").write_text("sentence\tlabel\n")
     assert "holds no dev.tsv of sst-2: it holds train.tsv" in error_of("sst-2", tmp_path, "dev")
     assert "there is no example in it" in error_of("sst-2", tmp_path, "train")
-    assert "it holds nothing" in error_of("rte", tmp_path / "else", "train")
+    (tmp_path / "empty").mkdir()
+    assert "it holds nothing" in error_of("rte", tmp_path / "empty", "train")
+    no_folder = f"there is no folder {tmp_path / 'else'}: --data names the one with train.tsv"
+    assert no_folder in error_of("rte", tmp_path / "else", "train")
 
 
 def test_a_task_knows_its_name_on_the_hub():

@@ -134,8 +134,17 @@ def test_null__is_an_empty_text_in_every_format(format, row, call):
 )  # fmt: skip
 def test_a_column_that_says_the_same_as_the_text__is_kept_in_json(row, format, call):
     (found,) = answers(call("--json", stdin=json.dumps(row).encode(), format=format))
-    kept = {"note": row["note"]} | {name: row[name] for name in row if name == "endings"}
-    assert found["row"] == kept
+    assert found["row"] == {"note": row["note"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "format"),
+    [({"words": ["Anna", "came"], "id": 7}, "tags"), ({"tokens": ["Anna"], "id": 7}, "tags"),
+     ({"sent1": "It", "endings": ["rains", "is dry"], "id": 7}, "choices")],
+)  # fmt: skip
+def test_words_and_endings__are_not_repeated_among_the_other_columns(row, format, call):
+    (found,) = answers(call("--json", stdin=json.dumps(row).encode(), format=format))
+    assert found["row"] == {"id": 7}
 
 
 def test_columns_without_a_name__are_said_to_be_left_out(call, tmp_path, monkeypatch):
@@ -243,6 +252,38 @@ def test_a_table_with_unusual_names_is_refused_on_standard_input(call):
     assert len(answers(call("--json", stdin=b"Well, yes.\nanna, too.\n"))) == 2
 
 
+@pytest.mark.parametrize(
+    "first", ["Content, happy", "Text, please", "Review; good", "Story | Review", "Oh, comment"]
+)
+def test_a_text_of_which_one_word_names_a_column__is_answered_whole(first, call, tmp_path):
+    lines = f"{first}\nGreat, loved; all | of it\n"
+    (tmp_path / "a.txt").write_text(lines)
+    for given in (
+        call("--json", stdin=lines.encode()),
+        call("--json", "--input", tmp_path / "a.txt"),
+    ):
+        assert [each["text"] for each in answers(given)] == lines.splitlines()
+
+
+@pytest.mark.parametrize("header", ["text,said", "text, label", "Title | Body"])
+def test_lines_that_are_read_as_a_table__are_said_to_be(header, call, tmp_path, monkeypatch):
+    lines = f"{header}\n{header.replace('t', 'z').replace('T', 'Z')}\n"
+    (tmp_path / "a.txt").write_text(lines)
+    (tmp_path / "a.csv").write_text(lines)
+    note = f"note: %s: the first line, {header!r}, is read as names of columns\n"
+    for given, source in (({"stdin": lines.encode()}, "standard input"), ({}, tmp_path / "a.txt")):
+        told = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", told)
+        arguments = [] if given else ["--input", source]
+        assert len(answers(call("--json", *arguments, **given))) == 1
+        assert told.getvalue() == note % source
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    call("--json", "--input", tmp_path / "a.csv")
+    call("--json", "--columns", header[:5].rstrip(","), "--input", tmp_path / "a.csv")
+    assert told.getvalue() == ""
+
+
 def test_a_single_column_with_its_name_is_refused_and_the_same_word_alone_is_answered(call):
     message = call.error(stdin=b"text\nanna\n")
     assert "standard input: line 1 (text) looks like the names of columns" in message
@@ -307,6 +348,23 @@ def test_every_format_has_its_columns_in_a_csv_and_an_empty_line_too(format, cal
     empty, first, last = rows_of(out)
     assert first.items() >= expected.items() and first["line"] == "2" and last["line"] == "3"
     assert empty["line"] == "1" and not any(v for k, v in empty.items() if k != "line")
+
+
+@pytest.mark.parametrize("format", KINDS)
+def test_a_csv_in_which_no_row_has_a_text__has_the_columns_of_the_answers(format, call, tmp_path):
+    out, full = tmp_path / "out.csv", tmp_path / "full.csv"
+    line = LINES[format][0]
+    call("--out", out, stdin=b"\n\n", format=format)
+    call("--out", full, stdin=f"\n{line}\n".encode(), format=format)
+    names = list(rows_of(full)[0])
+    assert [list(row) for row in rows_of(out)] == [names] * 2
+    assert not any(cell for row in rows_of(out) for name, cell in row.items() if name != "line")
+    out.unlink()
+    if format != "choices":  # which need their endings
+        table = b"text,question,context,probability\n,,,7\n"
+        call("--out", out, stdin=table, format=format)
+        (row,) = rows_of(out)
+        assert row["probability"] == "7" and len(row) > 5
 
 
 def test_a_carriage_return_in_a_text_breaks_no_row_of_a_csv(call, tmp_path):

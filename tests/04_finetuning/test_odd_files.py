@@ -4,9 +4,12 @@ import csv
 import io
 import json
 import os
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
@@ -17,7 +20,12 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import (
+    Candidate,
+    Question,
+    QuestionAnswering,
+    SpanPrediction,
+)
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_finetuning.train import RESULT, SeedResult
 from bert_run.errors import UserError
@@ -105,6 +113,48 @@ def test_tables_joined_with_cat_are_refused_at_the_second_line_of_names(tmp_path
     path = write(tmp_path / "a.csv", "text,label", "a,x", "text,label", "b,y")
     assert "line 3 repeats the names of the columns" in error_of(Classification.read, path)
     assert "line 3 repeats" in error_of(from_source, str(path), TASKS["texts"])
+
+
+@pytest.mark.parametrize(
+    "again", ["\ufefftext,label", "Text,Label", '\ufeff"text","label"', "TEXT, label"]
+)
+def test_a_second_line_of_names_that_is_written_otherwise_is_refused_too(tmp_path, again):
+    for suffix in ("csv", "tsv"):
+        lines = ["text,label", "a,x", again, "b,y"]
+        lines = [line.replace(",", "\t") for line in lines] if suffix == "tsv" else lines
+        path = write(tmp_path / f"a.{suffix}", *lines)
+        assert "line 3 repeats the names of the columns" in error_of(Classification.read, path)
+
+
+@pytest.mark.parametrize("names", [("Text", "TEXT"), ("Review Text", "REVIEW-TEXT ")])
+def test_two_columns_that_differ_only_in_case_are_refused(tmp_path, names):
+    path = write(tmp_path / "a.csv", ",".join([*names, "label"]), "a,b,x", "c,d,y")
+    told = error_of(load_files, path, path)
+    assert (
+        f"line 2: {names[0]!r}, {names[1].strip()!r} differ only in case: rename a column" in told
+    )
+    assert "differ only in case" in error_of(from_source, str(path), TASKS["texts"])
+    named = load_files(path, path, columns=Columns(text=names[0]))
+    assert [each.text for each in named.train] == ["a", "c"]
+    row = write(
+        tmp_path / "a.jsonl", json.dumps({names[0]: "a", names[1].strip(): "b", "label": "x"})
+    )
+    assert "differ only in case" in error_of(Classification.read, row)
+    path = write(tmp_path / "b.csv", "text,Text,ID,id,label", "a,b,1,2,x")
+    assert next(Classification.read(path)).text == "a", "one is written as the usual name is"
+
+
+COMMENTED = ("# {n}", "Ann{s}PROPN", "ran{s}VERB", "", "# newdoc", "Ben{s}PROPN", "slept{s}VERB")
+
+
+@pytest.mark.parametrize("mark", [" ", "\t"])
+def test_a_comment_of_two_words_is_no_word_with_its_tag(tmp_path, mark):
+    lines = [line.format(n=12, s=mark) for line in COMMENTED]
+    found = list(Tagging.read(write(tmp_path / "a.conll", *lines)))
+    assert [each.words for each in found] == [("Ann", "ran"), ("Ben", "slept")]
+    lines = [f"#{mark}SYM", f"7{mark}NUM", "", f"Ann{mark}PROPN", f"#{mark}SYM"]
+    found = list(Tagging.read(write(tmp_path / "a.conll", *lines)))
+    assert [each.words for each in found] == [("#", "7"), ("Ann", "#")]
 
 
 def test_a_column_whose_name_ends_like_an_option_is_a_name():
@@ -239,7 +289,9 @@ def test_answers_in_a_file_of_questions_to_be_answered_are_not_read(tmp_path):
 def test_an_unanswered_question_without_a_line_keeps_its_id():
     asked = Query(Question("7", " ", "Anna came"))
     file = io.StringIO()
-    write_csv(file, QuestionAnswering(HeadConfig()), [(asked, None)])
+    said = SpanPrediction("a", 0.0, 0.5, (Candidate("a", 0, 0.5),))
+    model = SimpleNamespace(task=QuestionAnswering(HeadConfig()), predict=lambda asked: [said])
+    write_csv(file, model, [(asked, None)])
     (row,) = csv.DictReader(file.getvalue().splitlines())
     assert row["id"] == "7" and not row.get("predicted_answer")
 
@@ -248,7 +300,8 @@ def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
     asked = Query(TaggedSentence(("New York", "is")), line=3)
     task = Tagging(HeadConfig(("O", "B-LOC")), ("entity_f1",))
     answered = [(asked, Prediction(("B-LOC", "O"), (0.9, 0.9)))]
-    assert "the word 'New York' has a blank" in error_of(write_csv, io.StringIO(), task, answered)
+    model = SimpleNamespace(task=task)
+    assert "the word 'New York' has a blank" in error_of(write_csv, io.StringIO(), model, answered)
 
 
 # --- Files that a run has written ----------------------------------------------------------------
@@ -279,19 +332,38 @@ def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
     check_report(report, program, with_picture=True)
     report.write_text(f"# Table 5\n\n{program} --table 5\n")
     check_report(report, program, with_picture=True)  # its own, written again
-    report.write_text("# My thesis\n")
-    assert "has not written it" in error_of(check_report, report, program, with_picture=True)
+    for text in (
+        "# My thesis\n",
+        f"# Notes\n\n{'A page of my own. ' * 25}\n\n`{program} --table 5`\n",
+    ):
+        report.write_text(text)  # of which the second one names the program
+        assert "has not written it" in error_of(check_report, report, program, with_picture=True)
     report.unlink()
     report.with_suffix(".png").write_bytes(b"a photograph")
     assert "its picture" in error_of(check_report, report, program, with_picture=True)
     check_report(report, program, with_picture=False)
     report.with_suffix(".json").write_text("{}")
     assert "its figures" in error_of(check_report, report, program, with_picture=False)
+    check_report(report, program, with_picture=False, with_figures=False)
+    told = error_of(check_report, tmp_path / "a.png", program, with_picture=False, option="--out")
+    assert told == f"--out is {tmp_path / 'a.png'}: its name must end in .md"
 
 
 def test_a_pipe_is_called_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "rows.csv")
     assert "is not a plain file" in error_of(load_files, tmp_path / "rows.csv", "dev.csv")
+
+
+@pytest.mark.parametrize("labels", [("正面", "负面"), ("🙂", "🙁"), ("a" * 10_000, "w" * 32)])
+def test_labels_that_no_font_has_or_no_page_has_room_for__are_drawn_without_a_warning(
+    labels, tmp_path, pictures
+):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw_confusion(np.ones((2, 2), int), labels, tmp_path / "a.png", title="很好 🙂")
+        draw_curve([], tmp_path / "b.png", title="很好 🙂")
+    with Image.open(tmp_path / "a.png") as picture:
+        assert max(picture.size) < 1000
 
 
 def test_labels_and_file_names_are_drawn_as_they_are(tmp_path, pictures):

@@ -294,6 +294,42 @@ def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folder
     assert predictor(column) == predictor(iter(column)) == predictor(["anna", "the cat"])
 
 
+def test_predictor__takes_texts_of_numpy_and_keys_of_any_type(folders):
+    predictor = Predictor.open(folders / "texts", device="cpu")
+    assert predictor(np.str_("anna")) == predictor("anna")
+    assert predictor({"text": "anna", "more": {1: "a"}, 2: None})["row"] == {
+        "more": {"1": "a"}, "2": None,
+    }  # fmt: skip
+
+
+def test_predictor__refuses_options_that_the_command_would_refuse(folders):
+    told = error_of(Predictor.open, folders / "texts", precision="fp16")
+    assert told == "precision is 'fp16': choose auto, fp32 or bf16"
+    short = Predictor.open(folders / "texts", device="cpu", max_length=0)
+    assert "0 tokens at once are too few" in error_of(short, "anna")
+
+
+def test_what_is_cut__is_told_once_for_each_number_of_endings_without_a_wrong_place(
+    folders, capsys
+):
+    predictor = Predictor.open(folders / "choices", device="cpu", max_length=10)
+    rows = [
+        {"context": f"anna {'sat ' * n * 9}", "endings": ["in"] * (2 + n % 2)} for n in range(8)
+    ]
+    predictor([{"context": "", "endings": ["a", "b"]}, *rows])
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(" are longer")[0] for line in told] == [
+        "note: 6 of 8 pairs with an ending", "note: 12 of 12 pairs with an ending",
+    ]  # fmt: skip
+    assert all("the first is 'anna sat" in line for line in told)
+
+
+@pytest.mark.parametrize("kind", ["tags", "pos"])
+def test_a_word_with_a_line_end__stays_on_its_line(kind, call):
+    told = call(kind, stdin='{"words": ["anna\\nsat", "in"]}\n{"words": ["the"]}\n')
+    assert told.count("\n") == 2 and "anna sat" in told
+
+
 @pytest.mark.parametrize("kind, given, problem", [
     ("texts", None, "item 1 is None: give a text, a tuple of texts or a dict"),
     ("texts", ["anna", float("nan")], "item 2 is nan: give a text"),
@@ -301,6 +337,8 @@ def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folder
     ("texts", ("anna", "cat"), "has learned from single texts"),
     ("texts", ("anna", "cat", "sat"), "item 1 has 3 parts; those of texts are text and pair"),
     ("texts", {"words": "anna"}, "item 1 has no 'text'"),
+    ("texts", {1: "anna"}, "item 1 has no 'text': its columns are '1'"),
+    ("texts", np.array(7), "item 1 is array(7): give a text"),
     ("questions", "Who?", "item 1 has 1 parts"),
 ])  # fmt: skip
 def test_predictor__says_in_one_line_what_it_cannot_read(kind, given, problem, folders):

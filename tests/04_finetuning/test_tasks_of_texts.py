@@ -87,7 +87,7 @@ def test_what_was_cut_is_counted_in_one_line(capsys):
     )  # fmt: skip
     assert [len(each.input_ids) for each in features] == [4, 8, 8]
     told = capsys.readouterr().err
-    assert "2 of 3 texts are longer than 8 tokens" in told and "number 2: 'a b c d" in told
+    assert "2 of 3 texts are longer than 8 tokens" in told and "the first is 'a b c d" in told
     assert told.count("\n") == 1
     read(TEXTS, LABELED)
     assert capsys.readouterr().err == ""

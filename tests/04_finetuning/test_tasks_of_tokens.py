@@ -89,7 +89,7 @@ def test_no_word_is_lost_by_length_and_what_is_cut_is_counted(capsys):
     features = NAMES.encode([ADA, long], TOKENIZER, max_length=20)
     assert capsys.readouterr().err == (
         "note: 1 of 2 sentences are longer than 20 tokens and are read in parts, cut between "
-        "words; the first is number 2: 'ab cd eeeeeeeeeeeeeeeeeeee fg h'\n"
+        "words; the first is 'ab cd eeeeeeeeeeeeeeeeeeee fg h'\n"
     )
     assert [len(reading.input_ids) for reading in features if reading.example == 1] == [6, 20, 5]
     said = NAMES.predict([ADA, long], features, gold_logits(features, len(NAME_TAGS)))

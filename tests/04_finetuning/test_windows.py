@@ -1,6 +1,7 @@
 """Windows of a text: those of `transformers`, and an answer is found again letter by letter."""
 
 import string
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from bert_finetuning.tasks.question_answering import (
     Answer,
     Question,
     QuestionAnswering,
+    Text,
     best_windows,
     characters_of,
     first_tokens,
@@ -141,6 +143,19 @@ def test_the_best_window_is_that_of_the_released_code(tokens, room, stride):
     firsts = first_tokens(tokens, room=room, stride=stride)
     theirs = max_context_of_the_released_code(tokens, firsts, room)
     assert best_windows(tokens, firsts, room=room).tolist() == theirs
+
+
+def test_the_windows_of_a_long_text__need_memory_in_proportion_to_its_length():
+    def most(tokens: int) -> int:
+        """Bytes at once."""
+        text = Text([0] * tokens, np.zeros((tokens, 2), np.int32))
+        tracemalloc.start()
+        windows_of(text, 370, stride=128)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return peak
+
+    assert most(80_000) < 6 * most(20_000), "sixteen times as many, if each window sees all tokens"
 
 
 # --- Answers -------------------------------------------------------------------------------------

@@ -138,9 +138,8 @@ def read_labeled(source: str | Path, task: Task, **expected: Any) -> list[Any]:
     return found
 
 
-def check_shapes(
-    train: str | Path, learned: list[Any], source: str | Path, more: list[Any]
-) -> None:
+def check_shapes(train: str | Path, learned: list[Any], source: str | Path,
+                 more: list[Any]) -> None:  # fmt: skip
     if learned[0].shape != more[0].shape:
         raise UserError(f"{train} has {learned[0].shape}, and {source} has {more[0].shape}")
 
@@ -238,6 +237,8 @@ def first_files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
                  for name in choice.split(" and ")]  # fmt: skip
         if all(parts):
             return [part[0] for part in parts]
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}: --data names the one with {what}")
     there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
     raise UserError(f"{folder} holds no {what}: it holds {there or 'nothing'}")
 
@@ -336,12 +337,12 @@ class Split:
 def share_of(dev: str | None) -> float | None:
     """The share of train that --dev asks for; None if it names a file."""
     try:
-        share = float(dev or "")
+        share = float((dev or "").rstrip("%").replace(",", "."))
     except ValueError:
         return None
     if Path(dev).exists():
         return None
-    if not 0 < share < 1:
+    if not 0 < share < 1 or {"%", ","} & {*dev}:
         wanted = "give a FILE, or a share of the training file between 0 and 1 (0.1)"
         raise UserError(f"--dev {dev}: {wanted}")
     return share

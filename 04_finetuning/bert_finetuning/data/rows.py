@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -46,8 +47,13 @@ class Row(NamedTuple):
         return not any(str(value).strip() for value in self.fields.values() if value is not None)
 
     def find(self, names: Collection[str]) -> str | None:
-        """The first of the names that it has a field of, as it writes it."""
-        return usual_name(self.fields, names)
+        """The first of the names that it has a field of, as it writes it. Two that differ only in
+        case are an error, unless one is written like the name."""
+        found = usual_name(self.fields, names)
+        twins = [name for name in self.fields if found and plain_name(name) == plain_name(found)]
+        if len(twins) > 1 and found not in names:
+            raise UserError(f"{self.place}: {listed(twins)} differ only in case: rename a column")
+        return found
 
     def spelled(self, name: str) -> str:
         """A name as the row writes it, or unchanged if the row has no such field."""
@@ -194,7 +200,7 @@ class Tally:
     found: dict[str, None] = field(default_factory=dict)  # of the file, in words, in order
     left_out: Counter[str] = field(default_factory=Counter)  # rows, by the reason
     # Of each label, by its plain form, how it was first written, and where.
-    spellings: dict[str, tuple[str, str]] = field(default_factory=dict)
+    spellings: dict[str | Decimal, tuple[str, str]] = field(default_factory=dict)
     line: int = 0  # of the row that was read last
     lines: list[int] = field(default_factory=list)  # of each example
 
@@ -282,9 +288,8 @@ def is_file(source: str | Path) -> bool:
     return path.exists() or bare_suffix(path) in endings or str(source).startswith((".", "/", "~"))
 
 
-def open_rows(
-    source: str | Path, expected: Expected, *, stream: bool = True, may_be_text: bool = False
-) -> Table:
+def open_rows(source: str | Path, expected: Expected, *, stream: bool = True,
+              may_be_text: bool = False) -> Table:  # fmt: skip
     """All rows of a dataset of the Hub, streamed or downloaded first, or of a file, which must hold
     a table unless it `may_be_text`."""
     if not is_file(source):
@@ -329,9 +334,8 @@ def _by_name(value: Any, type_: Any) -> Any:
     return value
 
 
-def line_rows(
-    source: str, lines: Lines, expected: Expected, *, suffix: str = "", may_be_text: bool = False
-) -> Table | None:
+def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = "",
+              may_be_text: bool = False) -> Table | None:  # fmt: skip
     """The rows of lines, the first of which tell their format where the ending of a name does not.
     Lines without any are rows of plain text if they `may_be_text`, and else None; then only usual
     names of columns, or those that are `expected`, begin a table."""
@@ -351,6 +355,8 @@ def line_rows(
             return None
         check_no_names(source, sample, is_text=suffix == ".txt")
         return (Row(f"{source}: line {number}", {}, line.split("\t")) for number, line in lines)
+    if by_names and suffix not in TABLES:
+        expected.tally.note(f"the first line, {quoted(start)}, is read as names of columns")
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
     separator = separator_of(sample, suffix)  # the suffix is only a hint
     expected.tally.note(SEPARATORS[separator])
@@ -408,7 +414,7 @@ def squad_records(content: Any) -> list[dict[str, Any]] | None:
 def whole(value: Any) -> Any:
     """A JSON value whose texts hold whole characters."""
     if isinstance(value, dict):
-        return {whole_characters(name): whole(each) for name, each in value.items()}
+        return {whole_characters(str(name)): whole(each) for name, each in value.items()}
     if isinstance(value, list):
         return [whole(each) for each in value]
     return whole_characters(value) if isinstance(value, str) else value
@@ -428,7 +434,9 @@ def begins_table(line: str) -> bool:
     for separator in SEPARATORS:
         names = [name.strip().strip('"') for name in line.split(separator)]
         if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
-            return all(is_name(name) or not name for name in names)
+            usual = [name for name in names if usual_name([name], [*ASKED_COLUMNS, *LABELS])]
+            is_prose = len(usual) < 2 and f"{separator} " in line  # "Content, happy"
+            return not is_prose and all(is_name(name) or not name for name in names)
     return False
 
 
@@ -471,8 +479,8 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
-        is_header = [cell.strip() for cell in row] == header
-        if is_header and len(row) > 1 and not expected.columns.numbered:  # joined with cat
+        both = [[cell.strip('\ufeff" \t\xa0').lower() for cell in each] for each in (row, header)]
+        if both[0] == both[1] and len(row) > 1 and not expected.columns.numbered:  # joined with cat
             raise UserError(f"{place} repeats the names of the columns: remove the line")
         if skip_short and len(row) < len(header):
             continue
@@ -540,15 +548,15 @@ SURE_TAG = re.compile(r"\s([BI][-_]\S+|[ELSU][-_][A-Z]{2,})(?!\S)")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 
 
-def column_rows(
-    source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool, tally: Tally
-) -> Table:
+def column_rows(source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool,
+                tally: Tally) -> Table:  # fmt: skip
     """The `words` of each sentence and their `tags`, if there is more than one column. Passed over:
     comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that were fused
     (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`)."""
     has_names, rows = is_tagged_text(sample), rows_of_words(sample)
     width = 10 if is_conllu else next(map(len, rows), 0)
     word, tag = (1, 3) if is_conllu else (0, width - 1)
+    has_tabs, known = any("\t" in line for line in sample), {"#", *(row[-1] for row in rows)}
     has_numbers = len(rows) > 1 and all(cells[0].isdecimal() for cells in rows)
     if has_numbers and width > 1 and not is_conllu:
         raise UserError(f"{source}: its first column holds numbers ({quoted(rows[0][0])}, …): put "
@@ -560,6 +568,8 @@ def column_rows(
         for number, line in block if has_text else ():
             cells = cells_of(line)
             is_word = len(cells) == width and (not has_names or NAME_TAG.fullmatch(cells[tag]))
+            if cells[0] == "#" and "\t" not in line:  # "# 12"
+                is_word = is_word and not has_tabs and (cells[tag] in known or cells[tag].isupper())
             is_comment = cells[0].startswith("#") and not begin and not is_word
             is_fused = is_conllu and NO_WORD.fullmatch(cells[0])
             if is_comment or is_fused or cells[0] == "-DOCSTART-":
@@ -598,8 +608,8 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 # What is doubtful is an error with its line: a label that was understood in the wrong way costs a
 # whole training run, and nothing in the result shows it.
 
-NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
-WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+JOINERS = "\u200c\u200d\ufe0f"  # invisible, and needed in Persian, Hindi and emoji
 # What spreadsheets and pandas write where there is no value; no label is called that.
 MISSING = ("nan", "<na>", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!")
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
@@ -622,7 +632,10 @@ def label_of(row: Row, column: str, expected: Expected) -> str | None:
     if allowed is None or name in allowed:
         return name
     numbers = {str(place): label for place, label in enumerate(allowed)}
-    if expected.by_place and name in numbers and not any(map(str.isdecimal, allowed)):
+    are_names = not re.search(r"\d", re.sub(r"LABEL_\d+", "", " ".join(allowed)))  # no "1 star"
+    if expected.by_place and name in numbers and are_names:
+        known = ", ".join(f"{number} = {label}" for number, label in numbers.items())
+        expected.tally.note(f"numbers stand for labels: {shortened(known)}")
         return numbers[name]  # a file of numbers means the places of the names in the list
     raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(allowed)}")
 
@@ -642,9 +655,9 @@ def value_of(row: Row, column: str) -> Any:
 def check_label(name: str, place: str, tally: Tally) -> None:
     """Raise `UserError` for a label with marks that only a mistake puts there, and for a second
     spelling of one that occurred before: `Pos` beside `pos` is almost always one label."""
-    has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
-    if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
-        what = "a control character (a line end, a tab)" if has_control else "quotes around it"
+    hidden = {each for each in name if unicodedata.category(each) in ("Cc", "Cf")} - {*JOINERS}
+    if hidden or (len(name) > 1 and name[0] == name[-1] == '"'):
+        what = "invisible control characters" if hidden else "quotes around it"
         raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
     earlier, where = tally.spellings.setdefault(plain_form(name), (name, place))
     if earlier != name:
@@ -653,11 +666,12 @@ def check_label(name: str, place: str, tally: Tally) -> None:
                         "alike, or rename one")  # fmt: skip
 
 
-def plain_form(name: str) -> str:
+def plain_form(name: str) -> str | Decimal:
     """What two spellings of one label have in common: they may differ in case, in blanks, in how
-    Unicode writes a letter (é as one character or as two), and in how pandas writes 1."""
+    Unicode writes a letter (é as one character or as two), and in how a number is: 1, 1.0, true."""
     plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return plain.partition(".")[0] if WHOLE.fullmatch(plain) else plain
+    plain = {"true": "1", "false": "0"}.get(plain, re.sub(f"[{JOINERS}]", "", plain))
+    return Decimal(plain.replace(",", ".")) if NUMBER.fullmatch(plain) else plain
 
 
 def number_of(row: Row, column: str, _: Expected) -> float | None:
@@ -673,31 +687,32 @@ def number_of(row: Row, column: str, _: Expected) -> float | None:
     raise row.wrong(column, f": {wanted} (for labels that are names give --format texts)")
 
 
-def are_numbers(labels: Iterable[Any]) -> bool:
-    """Whether labels are measured, not counted: most are numbers, and one is not whole. The few
-    that are no numbers are errors when the numbers are read."""
+def are_numbers(labels: Iterable[Any], *, few: float = 1 / 10) -> bool:
+    """Whether labels are measured, not counted: most are numbers, and a share above `few` has a
+    fraction (any, if the rest are no classes). Those that are no numbers are errors later."""
     written = [str(label).strip() for label in labels if label is not None]
     written = [each for each in written if each and each.lower() != "nan"]
     numbers = [each for each in written if NUMBER.fullmatch(each)]
-    return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
+    wholes = [each for each in numbers if "," not in each and float(each).is_integer()]  # 1e0, too
+    least = few * len(numbers) if len(set(wholes)) <= MANY else 0
+    return 2 * len(numbers) > len(written) and len(numbers) - len(wholes) > least
 
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
     """Raise `UserError` where classes may be something else; many whole numbers are noted."""
     examples, classes = len(labels), len(set(labels))
-    if are_numbers(labels):
-        fraction = next(each for each in labels if not WHOLE.fullmatch(each))
-        found = f"labels are numbers, some with a fraction ({quoted(fraction)})"
+    if are_numbers(labels, few=0):
+        fraction = next(each for each in labels if are_numbers([each]))
+        found = f"labels are numbers, some with a fraction ({quoted(fraction)}, a typo?)"
     elif classes > MANY and 2 * classes > examples:
         found = f"{examples:,} examples have {classes:,} different labels, as {quoted(labels[0])}"
     else:
-        if classes > COUNTED and all(map(WHOLE.fullmatch, labels)):
+        if classes > COUNTED and all(map(NUMBER.fullmatch, labels)):
             hint = "are whole numbers, each learned as a class; --format numbers predicts a number"
             say(f"note: {source}: the {classes} labels {hint}")
         return
     raise UserError(f"{source}: its {found}: give --format numbers to predict a number, --columns "
-                    "to name another column, or --format texts to learn all these "
-                    "classes")  # fmt: skip
+                    "to name another column, or --format texts to learn these classes")  # fmt: skip
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:

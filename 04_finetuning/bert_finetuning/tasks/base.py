@@ -105,9 +105,8 @@ def truncated(text: list[int], pair: list[int], room: int) -> tuple[list[int], l
     return text[:kept], pair[: room - kept]
 
 
-def encode_pairs(
-    tokenizer: Tokenizer, texts: Sequence[tuple[str, str | None]], *, max_length: int, what: str
-) -> list[TokenRow]:
+def encode_pairs(tokenizer: Tokenizer, texts: Sequence[tuple[str, str | None]], *, max_length: int,
+                 what: str) -> list[TokenRow]:  # fmt: skip
     """A row for each text or pair; one line on standard error counts those that were cut."""
     check_max_length(max_length)
     firsts = token_ids(tokenizer, [text for text, _ in texts])
@@ -129,13 +128,12 @@ def check_max_length(max_length: int) -> None:
                         "or more")  # fmt: skip
 
 
-def report_cut(
-    cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str, how: str = "cut"
-) -> None:
+def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str,
+               how: str = "cut") -> None:  # fmt: skip
     """One line on standard error, if anything was cut: how many, and which was the first."""
     if cut:
         say(f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
-            f"are {how}; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
+            f"are {how}; the first is {quoted(texts[cut[0]])}")  # fmt: skip
 
 
 def collate_inputs(features: Sequence[Features], *, pad_id: int) -> Batch:
@@ -427,9 +425,8 @@ class Task(ABC, Generic[ExampleType]):
         return cls.accepts_labels([row.fields.get(label) for row in rows])
 
     @classmethod
-    def read(
-        cls, source: str | Path, *, stream: bool = True, **expected: Any
-    ) -> Iterator[ExampleType]:
+    def read(cls, source: str | Path, *, stream: bool = True,
+             **expected: Any) -> Iterator[ExampleType]:  # fmt: skip
         """The examples of a file or a dataset of the Hub, one by one; `expected` are fields of
         `Expected`. Raises `UserError` for a wrong row, with its place, and if there is none."""
         wanted = Expected(**expected)
@@ -506,14 +503,13 @@ class Task(ABC, Generic[ExampleType]):
             raise UserError(f"example {place + 1:,}: {problem}")
         return self.head.labels.index(label)
 
-    def reading_length(
-        self, asked: int | None, config: BertConfig, *, usual: int | None = None
-    ) -> int:
+    def reading_length(self, asked: int | None, config: BertConfig, *,
+                       usual: int | None = None) -> int:  # fmt: skip
         """How many tokens are read at once: as asked (--max-length), else the `usual` number."""
         most = config.max_position_embeddings
         if asked is not None and asked > most:
             raise UserError(f"--max-length {asked}: the model reads {most} tokens at most")
-        return asked or min(most, usual or self.usual_length)
+        return min(most, usual or self.usual_length) if asked is None else asked
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """The arrays that the model and its loss take, padded to the longest of the features."""
@@ -637,9 +633,8 @@ class Task(ABC, Generic[ExampleType]):
         right = {} if example.gold is None else {"right": example.gold}
         return example.given | self.answer_json(example, prediction) | right
 
-    def render(
-        self, example: ExampleType, prediction: Any, *, top: int = 5, brief: bool = False
-    ) -> str:
+    def render(self, example: ExampleType, prediction: Any, *, top: int = 5,
+               brief: bool = False) -> str:  # fmt: skip
         """A prediction for people, with the `top` labels or answers; `brief`: in one line."""
         if brief:
             return one_line([*self.answer_cells(example, prediction).values(), *example.asked])

@@ -25,6 +25,7 @@ from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks import base
 from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, TensorBatch, Tokens
 from bert_run.config import BertConfig
+from bert_run.errors import UserError
 
 
 class BertForSequenceClassification(BertWithHead):
@@ -40,9 +41,8 @@ class BertForSequenceClassification(BertWithHead):
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
-    def forward(
-        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
-    ) -> Float[Tensor, "batch labels"]:
+    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
+                attention_mask: Tokens) -> Float[Tensor, "batch labels"]:  # fmt: skip
         output = self.bert(input_ids, token_type_ids, attention_mask)
         text = output.pooled
         if self.head.pooling == "mean":
@@ -58,17 +58,15 @@ class BertForSequenceClassification(BertWithHead):
         return base.cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 
-def mean_of_tokens(
-    states: Float[Tensor, "batch seq hidden"], attention_mask: Tokens
-) -> Float[Tensor, "batch hidden"]:
+def mean_of_tokens(states: Float[Tensor, "batch seq hidden"],
+                   attention_mask: Tokens) -> Float[Tensor, "batch hidden"]:  # fmt: skip
     """The mean over the tokens that are no padding; [CLS] and [SEP] count."""
     real = attention_mask[:, :, None].to(states.dtype)  # (batch, seq, 1)
     return (states * real).sum(1) / real.sum(1)
 
 
-def squared_error(
-    predictions: Float[Tensor, "n"], targets: Float[Tensor, "n"]
-) -> Float[Tensor, ""]:
+def squared_error(predictions: Float[Tensor, "n"],
+                  targets: Float[Tensor, "n"]) -> Float[Tensor, ""]:  # fmt: skip
     """The mean of the squared differences, over the examples."""
     return (predictions - targets).square().mean()
 
@@ -198,6 +196,12 @@ class Regression(TextTask):
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
         return ("score",)
 
+    @classmethod
+    def check_labels(cls, source: str | Path, examples: TextExamples, *, inferred: bool) -> None:
+        if len(numbers := {example.label for example in examples}) == 1:
+            only = f"{numbers.pop():g}"
+            raise UserError(f"{source}: every number is {only}: there is nothing to tell apart")
+
     def summary(self, train: TextExamples, dev: TextExamples) -> tuple[str, list[str]]:
         """Lowest, mean and highest number of both sets."""
         parts = []
@@ -207,9 +211,8 @@ class Regression(TextTask):
             parts.append(f"{min(numbers):g} to {max(numbers):g} in {name}, mean {mean:.3g}")
         return "numbers", ["; ".join(parts)]
 
-    def predict(
-        self, examples: TextExamples, features: Encoded, logits: base.AllLogits
-    ) -> list[float]:
+    def predict(self, examples: TextExamples, features: Encoded,
+                logits: base.AllLogits) -> list[float]:  # fmt: skip
         return [float(each[0]) for each in logits]
 
     def majority(self, train: TextExamples, examples: TextExamples) -> list[float]:
@@ -239,8 +242,7 @@ class Regression(TextTask):
     def severity(self, example: TextExample, prediction: float) -> float:
         return abs(prediction - example.label)
 
-    def error_summary(
-        self, examples: TextExamples, predictions: Sequence[float], wrong: int
-    ) -> str:
+    def error_summary(self, examples: TextExamples, predictions: Sequence[float],
+                      wrong: int) -> str:  # fmt: skip
         off = np.median([abs(e.label - p) for e, p in zip(examples, predictions, strict=True)])
         return f"Of {len(examples):,} numbers half are off by more than {off:.2f}."

@@ -68,9 +68,8 @@ class BertForQuestionAnswering(BertWithHead):
         super().__init__(config, head, pooler=False)
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
-    def forward(
-        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
-    ) -> SpanLogits:
+    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
+                attention_mask: Tokens) -> SpanLogits:  # fmt: skip
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
 
@@ -81,9 +80,8 @@ class BertForQuestionAnswering(BertWithHead):
         return span_loss(logits, batch["start_positions"], batch["end_positions"])
 
 
-def span_loss(
-    logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
-) -> Float[Tensor, ""]:
+def span_loss(logits: SpanLogits, start_positions: Int[Tensor, "batch"],
+              end_positions: Int[Tensor, "batch"]) -> Float[Tensor, ""]:  # fmt: skip
     """The mean of two means over examples: −log P(start) and −log P(end). As in `transformers`, a
     position past the end of the window does not count, and one before its beginning stands for
     [CLS]. (The released code has neither: an answer outside the window points to [CLS].)"""
@@ -143,12 +141,14 @@ def best_windows(tokens: int, firsts: Sequence[int], *, room: int) -> Int[ndarra
     """For each token, the number of the window in which it has most context on its poorer side. A
     hundred tokens more in a window count for one of context, and of equals the first wins, as in
     the released code (`_check_is_max_context`)."""
-    first = np.array(firsts)[:, None]  # (windows, 1)
-    size = np.minimum(tokens - first, room)
-    left = np.arange(tokens) - first  # (windows, tokens)
-    right = size - 1 - left
-    context = np.minimum(left, right) + 0.01 * size
-    return np.where((left >= 0) & (right >= 0), context, -np.inf).argmax(axis=0)
+    best, most = np.zeros(tokens, np.int64), np.full(tokens, -np.inf)
+    for number, first in enumerate(firsts):
+        own, highest = (each[first : first + room] for each in (best, most))
+        left = np.arange(len(own))
+        context = np.minimum(left, left[::-1]) + 0.01 * len(own)
+        own[context > highest] = number
+        np.maximum(highest, context, out=highest)
+    return best
 
 
 def tokens_of(answer: Answer, offsets: Offsets) -> TokenSpan | None:
@@ -233,9 +233,8 @@ def decided(prediction: SpanPrediction, null_threshold: float | None) -> SpanPre
     return replace(prediction, text=text)
 
 
-def best_of_all(
-    context: str, windows: Iterable[tuple[Window, WindowLogits]], *, longest: int, n_best: int
-) -> list[tuple[float, str, int]]:
+def best_of_all(context: str, windows: Iterable[tuple[Window, WindowLogits]], *, longest: int,
+                n_best: int) -> list[tuple[float, str, int]]:  # fmt: skip
     """Score, text and first character of the best spans, each text once, the best first."""
     found = []
     for window, logits in windows:
@@ -358,7 +357,7 @@ class QuestionAnswering(base.Task[Question]):
                 found = found or own is not None
                 ends = [end + len(kept) + 2 for end in own] if own else [0, 0]  # (0, 0): at [CLS]
                 targets = dict(zip(POSITIONS, ends, strict=True)) if is_known else {}
-                part = text.ids[window.first :][: len(window.offsets)]
+                part = text.ids[window.first : window.first + len(window.offsets)]
                 row = base.framed(tokenizer, kept, part)
                 features.append(base.Features(number, *row, targets, window))
             lost += bool(example.answers) and not found
@@ -380,9 +379,8 @@ class QuestionAnswering(base.Task[Question]):
     def loss_count(self, batch: base.Batch) -> int:
         return int((batch["start_positions"] < batch["input_ids"].shape[1]).sum())
 
-    def predict(
-        self, examples: Questions, features: Encoded, logits: base.AllLogits
-    ) -> list[SpanPrediction]:
+    def predict(self, examples: Questions, features: Encoded,
+                logits: base.AllLogits) -> list[SpanPrediction]:  # fmt: skip
         windows: list[list[tuple[Window, WindowLogits]]] = [[] for _ in examples]
         for part, each in zip(features, logits, strict=True):
             windows[part.example].append((part.place, each))
@@ -456,9 +454,8 @@ class QuestionAnswering(base.Task[Question]):
         return super().error_cells(example, prediction) | {"right": right}
 
 
-def choose_null_threshold(
-    questions: Questions, predictions: SpanPredictions
-) -> tuple[float, float]:
+def choose_null_threshold(questions: Questions,
+                          predictions: SpanPredictions) -> tuple[float, float]:  # fmt: skip
     """The threshold with the best mean F1, and that F1, as the official script's `best_f1_thresh`
     and `best_f1`. Sorted by `null_difference`, the questions up to the threshold are answered;
     every place to cut is tried."""

@@ -47,18 +47,16 @@ class BertForTokenClassification(BertWithHead):
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
-    def forward(
-        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
-    ) -> Float[Tensor, "batch seq labels"]:
+    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
+                attention_mask: Tokens) -> Float[Tensor, "batch seq labels"]:  # fmt: skip
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return self.classifier(self.dropout(states))
 
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (features.length, self.head.num_labels)
 
-    def loss(
-        self, logits: Float[Tensor, "batch seq labels"], batch: base.TensorBatch
-    ) -> Float[Tensor, ""]:
+    def loss(self, logits: Float[Tensor, "batch seq labels"],
+             batch: base.TensorBatch) -> Float[Tensor, ""]:  # fmt: skip
         labels = batch["labels"].flatten()
         return base.cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
 
@@ -200,9 +198,8 @@ class Tagging(base.Task[TaggedSentence]):
     def loss_count(self, batch: base.Batch) -> int:
         return int((batch["labels"] != base.IGNORED).sum())
 
-    def predict(
-        self, examples: Sentences, features: Encoded, logits: base.AllLogits
-    ) -> list[base.Prediction]:
+    def predict(self, examples: Sentences, features: Encoded,
+                logits: base.AllLogits) -> list[base.Prediction]:  # fmt: skip
         best = [np.zeros(len(example.words), np.int64) for example in examples]
         probability = [np.zeros(len(example.words)) for example in examples]
         for part, each in zip(features, logits, strict=True):
@@ -289,9 +286,9 @@ class Tagging(base.Task[TaggedSentence]):
 
     def render(self, example: TaggedSentence, prediction: base.Prediction, **style: Any) -> str:
         """The text with its names marked; of other tags each word with its own."""
+        words = [base.one_line([word]) for word in example.words]
         if not self.has_entities:
-            return " ".join(map("/".join, zip(example.words, prediction.answer, strict=True)))
-        words = list(example.words)
+            return " ".join(map("/".join, zip(words, prediction.answer, strict=True)))
         for name, first, end in entities(prediction.answer):
             words[first] = f"[{words[first]}"
             words[end - 1] += f" {name}]"
@@ -350,9 +347,8 @@ A_WORD = re.compile(
 )
 
 
-def pieces_of_words(
-    sentences: Sequence[Sequence[str]], tokenizer: Tokenizer
-) -> list[list[list[int]]]:
+def pieces_of_words(sentences: Sequence[Sequence[str]],
+                    tokenizer: Tokenizer) -> list[list[list[int]]]:  # fmt: skip
     """The tokens of every word, at least one each. Different words are encoded once, alone."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     nothing = [tokenizer.token_to_id("[UNK]")]

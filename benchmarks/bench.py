@@ -67,9 +67,19 @@ class BenchSettings:
         asked = [name for name in names if name in questions.SECTIONS]
         if asked and len(names) > 1:
             raise UserError(f"--only {asked[0]}: it has a page of its own, so call it alone")
-        if self.out is not None and not self.out.parent.is_dir():
-            raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
+        if self.out is not None:
+            self.check_page(self.out)
         object.__setattr__(self, "sections", names or tuple(SECTIONS))
+
+    @staticmethod
+    def check_page(out: Path) -> None:
+        """What `check_report` asks for, which would load torch into this process."""
+        if out.suffix != ".md":
+            raise UserError(f"--out is {out}: its name must end in .md")
+        if not out.parent.is_dir():
+            raise UserError(f"--out {out}: there is no folder {out.parent}")
+        if out.exists() and "benchmarks/bench.py" not in out.read_text("utf-8", "replace")[:400]:
+            raise UserError(f"--out {out} exists, and no bench has written it: choose another name")
 
     @property
     def question(self) -> str | None:

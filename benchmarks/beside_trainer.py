@@ -40,7 +40,7 @@ from finetuning_seconds import measure_seconds, seconds_table
 
 from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.report.figures import in_parallel, kept_record, say, spread
-from bert_experiments.report.page import Page, aligned, write_json
+from bert_experiments.report.page import Page, aligned, check_report, write_json
 from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData, few_of, load_named
 from bert_finetuning.finetune import Finetuning, fingerprint_of_start, learn
@@ -471,8 +471,7 @@ def check_arguments(arguments: argparse.Namespace) -> None:
         raise UserError("--same-draws computes on the CPU, in random order: leave out --shuffled "
                         "and --device")  # fmt: skip
     choose_device(arguments.device)
-    if arguments.out is not None and arguments.out.suffix != ".md":
-        raise UserError(f"--out is {arguments.out}: its name must end in .md")
+    check_report(arguments.out, "benchmarks/beside_trainer.py", with_picture=False, option="--out")
     if not (Path(arguments.checkpoint) / "config.json").is_file():
         raise UserError(f"--checkpoint {arguments.checkpoint}: there is no BERT folder: make demo")
     if importlib.util.find_spec("accelerate") is None:

@@ -32,7 +32,7 @@ from bert_experiments.report.figures import (
     spread,
     values_of,
 )
-from bert_experiments.report.page import Page, write_json
+from bert_experiments.report.page import Page, check_report, write_json
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.demo import DEMO, first_guess
 from bert_paper.fill_mask import fill_mask
@@ -43,6 +43,7 @@ from bert_paper.pretrained import open_pretrained
 from bert_paper.training import training_step
 from bert_run.config import Phase
 from bert_run.device import choose_precision
+from bert_run.errors import UserError, command
 from bert_run.training_loop import read_metrics
 
 FORMER = "former demo"  # `STORYWORLD`, from which each recipe differs by its changes
@@ -102,6 +103,7 @@ steps, compared with 2.1 when 64 tokens came first."""
 MEASURED_STORIES, STORY_SEED = 400, 1
 RUNS = Path("runs/demo_recipe")
 TIMES = RUNS / "step_seconds.json"
+SEEDS = range(100)  # those that the table looks for
 
 
 def run(settings: PretrainSettings) -> Figures:
@@ -135,7 +137,7 @@ def collect() -> tuple[Results, dict[str, str]]:
     found: Results = {}
     reached = {}
     for recipe in RECIPES:
-        for seed in range(100):
+        for seed in SEEDS:
             settings = settings_of(recipe, seed)
             if (settings.out / "measured.json").exists():
                 found.setdefault(recipe, []).append(run(settings))
@@ -231,21 +233,29 @@ def prepare_step(settings: PretrainSettings, phase: Phase, precision: torch.dtyp
     )
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     names = "; ".join(RECIPES).replace("%", "%%")
     parser.add_argument("--recipes", nargs="+", choices=list(RECIPES), default=["demo"],
                         metavar="NAME", help=f"in quotes: {names}")  # fmt: skip
-    parser.add_argument("--turns", type=int, help="measure so many steps of each in turn")
+    parser.add_argument("--turns", type=int, help="measure so many steps of each in turn, and of "
+                        f"the {FORMER}, which they are compared with")  # fmt: skip
     parser.add_argument("--out", type=Path, help="write the table of all finished runs here")
     options = parser.parse_args()
+    if wrong := [seed for seed in options.seeds if seed not in SEEDS]:
+        raise UserError(f"--seeds is {wrong[0]}: it must be from 0 to {SEEDS[-1]}")
+    if options.turns is not None and options.turns < 2:
+        raise UserError(f"--turns is {options.turns}: it must be 2 or more")
+    check_report(options.out, "benchmarks/demo_recipe.py", with_picture=False, option="--out")
     for recipe in options.recipes:
         for seed in options.seeds:
             run(settings_of(recipe, seed))
     if options.turns:
         RUNS.mkdir(parents=True, exist_ok=True)
-        write_json(TIMES, seconds_of_recipes(options.recipes, options.turns))
+        compared = list(dict.fromkeys([FORMER, *options.recipes]))
+        write_json(TIMES, seconds_of_recipes(compared, options.turns))
     times = kept_record(TIMES) if TIMES.exists() else {}
     page = page_of(*collect(), times)
     print(page.text())

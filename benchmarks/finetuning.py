@@ -31,7 +31,7 @@ from typing import Any
 import torch
 
 from bert_experiments.report.figures import NOTHING, in_parallel, kept_record, measured_once, spread
-from bert_experiments.report.page import Page, aligned
+from bert_experiments.report.page import Page, aligned, check_report
 from bert_experiments.report.verdicts import Claim, judge, versus
 from bert_finetuning.data.load import TaskData, few_of, load_task
 from bert_finetuning.finetune import Inputs, finetune, inputs_of
@@ -421,6 +421,10 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.only_few and not asked.few:
         raise UserError("--only-few: say with how many labels: --few 100 1000")
+    for name in ("seeds", "workers"):
+        if (value := getattr(asked, name)) < 1:
+            raise UserError(f"--{name} {value}: give 1 or more")
+    check_report(asked.out, "benchmarks/finetuning.py", with_picture=True, option="--out")
     real = asked.data is not None
     runs = asked.runs or Path("runs") / ("real" if real else "finetuning")
     chosen = [job for job in jobs(asked.data, whole=asked.whole)

@@ -47,6 +47,7 @@ from torch.utils.benchmark import Timer
 from bert_corpus.pairs import PairDataset
 from bert_corpus.pretraining_run import prepare
 from bert_experiments.cost import known_gpu, layer_bytes, logit_bytes, training_flops
+from bert_experiments.report.page import check_report
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
@@ -577,6 +578,8 @@ def parse() -> argparse.Namespace:
             raise UserError(f"--{name.replace('_', '-')} is {value}: it must be {least} or more")
     if not 8 <= min(arguments.seq_length) <= max(arguments.seq_length) <= 512:
         raise UserError(f"--seq-length is {arguments.seq_length}: each must lie in 8 … 512")
+    check_report(arguments.out, "benchmarks/gpu_pretrain.py", with_picture=False,
+                 with_figures=False, option="--out")  # fmt: skip
     return arguments
 
 

@@ -23,6 +23,8 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
+from bert_experiments.report.page import check_report
+from bert_run.errors import UserError, command
 from bert_run.files import find_damage, write_atomically
 from bert_run.training_loop import progress_bar
 
@@ -70,15 +72,21 @@ def state(out: Path) -> dict[str, np.ndarray]:
     )
 
 
+def finish(process: subprocess.Popen) -> None:
+    """Wait for a run; raises `UserError`, with what it said, if it failed."""
+    errors = process.communicate()[1]
+    if process.returncode != 0:
+        said = [line for line in errors.splitlines() if line.startswith("error: ")]
+        raise UserError(f"a run of this benchmark failed: {(said or [errors])[0].strip()}")
+
+
 def measure(ranks: int, parallel: str, kills: int, folder: Path) -> str:
     """One row of the table."""
     untouched, killed = (
         folder / f"untouched-{ranks}-{parallel}",
         folder / f"killed-{ranks}-{parallel}",
     )
-    process = start(untouched, ranks, parallel)
-    errors = process.communicate()[1]
-    assert process.returncode == 0, errors
+    finish(start(untouched, ranks, parallel))
     draw = random.Random(0)
     in_a_save = 0
     with progress_bar(kills, f"{ranks} × {parallel}", unit="kill") as bar:
@@ -86,7 +94,9 @@ def measure(ranks: int, parallel: str, kills: int, folder: Path) -> str:
             process = start(killed, ranks, parallel)
             goal = max(step_of(killed) + SAVE_EVERY, STEPS * (number + 1) // (kills + 2))
             while step_of(killed) < goal:
-                assert process.poll() is None, process.communicate()[1]
+                if process.poll() is not None:
+                    finish(process)
+                    raise UserError(f"--kills is {kills}: the run was done after {number} of them")
                 time.sleep(0.001)
             time.sleep(draw.uniform(0, 0.4))  # a step, a save or the curve that follows it
             kill(process)
@@ -94,9 +104,7 @@ def measure(ranks: int, parallel: str, kills: int, folder: Path) -> str:
             for checkpoint in saved(killed):
                 assert find_damage(checkpoint) is None, checkpoint
             bar.update()
-    process = start(killed, ranks, parallel)
-    errors = process.communicate()[1]
-    assert process.returncode == 0, errors
+    finish(start(killed, ranks, parallel))
     expected, found = state(untouched), state(killed)
     same = expected.keys() == found.keys() and all(
         np.array_equal(array, found[name]) for name, array in expected.items()
@@ -105,12 +113,18 @@ def measure(ranks: int, parallel: str, kills: int, folder: Path) -> str:
     return f"| {kind} | {kills} | {in_a_save} | 0 | {'yes' if same else '**no**'} |"
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--out", type=Path, help="write the table here too")
     arguments = parser.parse_args()
+    for option, value in (("--kills", arguments.kills), ("--ranks", min(arguments.ranks))):
+        if value < 1:
+            raise UserError(f"{option} is {value}: it must be 1 or more")
+    check_report(arguments.out, "benchmarks/kill_and_resume.py", with_picture=False,
+                 with_figures=False, option="--out")  # fmt: skip
     folder = Path(tempfile.mkdtemp())
     runs = [(ranks, kind) for ranks in arguments.ranks
             for kind in (("ddp", "fsdp") if ranks > 1 else ("ddp",))]  # fmt: skip

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from bert_experiments.ablations.storyworld import STORYWORLD
+from bert_experiments.report.page import check_report
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
@@ -27,6 +28,7 @@ from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_numpy
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_paper
+from bert_run.errors import command
 from bert_run.files import write_atomically
 from bert_run.pictures import AMBER, BLUE, GREY, Picture
 from bert_run.training_loop import read_metrics
@@ -121,10 +123,13 @@ held-out text (a line is the mean of two steps); the tolerance is 1e-3.
 """
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="write the table here, the picture beside it")
     options = parser.parse_args()
+    check_report(options.out, "benchmarks/same_losses.py", with_picture=True, with_figures=False,
+                 option="--out")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         metrics = run_levels(Path(folder))
     picture = (options.out or Path("same_losses.md")).with_suffix(".png")

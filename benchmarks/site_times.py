@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.points import CATALOGUE
+from bert_experiments.report.page import check_report
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 
@@ -191,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--report", type=Path, required=True, help="the Markdown file to write")
     options = parser.parse_args()
+    check_report(options.report, "benchmarks/site_times.py", with_picture=False, with_figures=False)
     if not (BUILT / "index.html").is_file():
         raise UserError(f"there is no {BUILT.relative_to(ROOT)}: call make site")
     from playwright.sync_api import sync_playwright

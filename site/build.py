@@ -12,6 +12,7 @@ import html
 import io
 import json
 import re
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,13 +36,15 @@ from render import (
 )
 
 from bert_experiments.model_drawing import HEIGHT, PARTS, draw_bert
-from bert_run.errors import UserError, command
+from bert_run.errors import UserError, command, shown
+from bert_run.files import parse_object, write_atomically
 from bert_run.pictures import PAGE as WIDTH
 
 ROOT, PACKAGES = HERE.parent, HERE / "node_modules"
 START, ASK = "README.md", "site/ask.html"
 BOARD, SOLUTIONS = "exercises/README.md", "solutions/README.md"
-WRITTEN = "files.json"  # the list of what a call has written; the next call removes these files
+PROGRAM = "site/build.py"
+WRITTEN = "files.json"  # who wrote a folder, and which files; the next call removes these files
 WITHIN_A_LINE = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
 
 
@@ -176,19 +179,16 @@ def drawing_file() -> bytes:
 
 
 def build(out: Path, *, pages_only: bool = False) -> list[str]:
-    """Write the site. Returned is which links lead nowhere, each with its page."""
+    """Write the site: all of it elsewhere first, so that a call that is stopped changes nothing.
+    Returned is which links lead nowhere, each with its page."""
+    earlier_files(out, PROGRAM)
     repository = Repository.open(ROOT)
     groups = sections(repository)
     pages = make_pages(repository, [path for group in groups.values() for path in group])
     frame = Frame(repository, pages, groups)
-    clear(out)
-    kept = set(out.rglob("*"))
-    try:
-        fill(out, repository, pages, frame, pages_only)
-    finally:
-        written = (path for path in out.rglob("*") if path.is_file() and path not in kept)
-        names = sorted(path.relative_to(out).as_posix() for path in written)
-        write(out / WRITTEN, json.dumps(names, indent=0).encode())
+    with tempfile.TemporaryDirectory() as made:
+        fill(Path(made), repository, pages, frame, pages_only)
+        replace(out, Path(made), PROGRAM)
     print(f"{len(pages)} pages in {out}")
     broken = {*repository.broken, *broken_links(out)}
     if not PACKAGES.is_dir():  # formulas stay as they are written, without their style
@@ -217,15 +217,54 @@ def fill(
             print(f"note: {error}")
 
 
-def clear(out: Path) -> None:
-    """Remove the files that an earlier call has written, and no other."""
-    written = out / WRITTEN
-    if written.is_file():
-        for name in json.loads(written.read_text("utf-8")):
-            (out / name).unlink(missing_ok=True)
-        written.unlink()
-    elif out.exists() and any(out.iterdir()):
-        raise UserError(f"{out} holds files that are not of the site: choose another --out")
+def replace(out: Path, made: Path, program: str) -> None:
+    """Put the files of `made` into `out`, in place of those that an earlier call has put there.
+
+    `out` holds the list of all of them before the first is touched, so that the call after one that
+    was killed knows them. Raises `UserError` if `out` holds anything, but no list of `program`.
+    """
+    earlier = earlier_files(out, program)
+    files = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    out.mkdir(parents=True, exist_ok=True)
+    write_list(out, earlier | files, program)
+    for name in earlier | files:
+        (out / name).unlink(missing_ok=True)
+    write_list(out, files, program)
+    for name in sorted(files):
+        write(out / name, (made / name).read_bytes())
+
+
+def write_list(out: Path, names: set[str], program: str) -> None:
+    record = {"written by": program, "files": sorted(names)}
+    write_atomically(out / WRITTEN, json.dumps(record, indent=0))
+
+
+def earlier_files(out: Path, program: str) -> set[str]:
+    """The names of the files below `out` that `program` has put there, as its list says."""
+    path = out / WRITTEN
+    record = parse_object(path.read_bytes())[1] if path.is_file() else {}
+    names = record.get("files") if record.get("written by") == program else None
+    if not isinstance(names, list):
+        if out.exists() and any(out.iterdir()):
+            raise UserError(
+                f"{out} holds files that {program} has not written: choose another --out, or "
+                "remove the folder"
+            )
+        return set()
+    for name in names:
+        if not is_file_below(out, name):
+            raise UserError(
+                f"{path} lists {shown(name)}, which is no file below {out}: choose another --out, "
+                "or remove the folder"
+            )
+    return set(names)
+
+
+def is_file_below(out: Path, name: object) -> bool:
+    """Whether a name leads to a place below `out`, links followed, that holds no folder."""
+    if not isinstance(name, str) or not name.isprintable() or (out / name).is_dir():
+        return False
+    return (out / name).parent.resolve().is_relative_to(out.resolve())
 
 
 def write(path: Path, content: bytes) -> None:

@@ -3,12 +3,15 @@
 python site/check_links.py build/site
 """
 
+import argparse
 import html
 import posixpath
 import re
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from bert_run.errors import UserError, command
 
 TAG = re.compile(r"<[a-zA-Z][^>]*>")
 LINK = re.compile(r'\s(?:href|src|action|poster)="([^"]*)"')
@@ -42,7 +45,17 @@ def broken_links(folder: Path) -> list[str]:
     return sorted(wrong)
 
 
-if __name__ == "__main__":
-    found = broken_links(Path(sys.argv[1]))
+@command
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Check the links of a built site.")
+    parser.add_argument("folder", type=Path, help="the folder of the built site")
+    folder = parser.parse_args().folder
+    if not (folder / "index.html").is_file():
+        raise UserError(f"{folder} is no built site, it has no index.html: name its folder")
+    found = broken_links(folder)
     print(*found, f"{len(found)} broken links", sep="\n")
     sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,10 +11,11 @@ import argparse
 import html
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from build import PACKAGES, ROOT, WRITTEN, clear, files_of_katex, write
+from build import PACKAGES, ROOT, earlier_files, files_of_katex, replace, write
 from render import (
     COPIED,
     FORMULA,
@@ -29,6 +30,7 @@ from render import (
 
 from bert_run.errors import UserError, command
 
+PROGRAM = "site/slides.py"
 MOST_WORDS = 45  # of a paragraph beside a picture
 REVEAL = PACKAGES / "reveal.js" / "dist"
 LINK = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>', re.DOTALL)  # to pages of the site
@@ -113,6 +115,7 @@ def decks(repository: Repository) -> dict[str, str]:
 def build(out: Path) -> None:
     if not REVEAL.is_dir():
         raise UserError("reveal.js is not installed: call make slides, which needs Node.js")
+    earlier_files(out, PROGRAM)
     repository = Repository.open(ROOT)
     files = {address: text.encode() for address, text in decks(repository).items()}
     images = set(re.findall(r'src="\.\./(0[^"]*)"', b"".join(files.values()).decode()))
@@ -120,9 +123,10 @@ def build(out: Path) -> None:
     files |= {**repository.pictures, **files_of_katex()}
     files |= {f"reveal/{name}": (REVEAL / name).read_bytes()
               for name in ("reset.css", "reveal.css", "reveal.js")}  # fmt: skip
-    clear(out)
-    for address, content in {**files, WRITTEN: json.dumps(sorted(files)).encode()}.items():
-        write(out / address, content)
+    with tempfile.TemporaryDirectory() as made:
+        for address, content in files.items():
+            write(Path(made) / address, content)
+        replace(out, Path(made), PROGRAM)
     print(f"{out / 'index.html'}: the slides of the notebooks")
 
 

@@ -9,6 +9,9 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import nbformat
+from nbformat import ValidationError
+
+from bert_run.errors import UserError, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
@@ -32,7 +35,7 @@ class Notebook:
 
     @classmethod
     def read(cls, path: Path) -> "Notebook":
-        return cls(path, nbformat.read(path, as_version=4).cells)
+        return cls(path, read_notebook(path).cells)
 
     @cached_property
     def code(self) -> list:
@@ -52,7 +55,24 @@ class Notebook:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse("\n".join(cell.source for cell in self.code))
+        try:
+            return ast.parse("\n".join(cell.source for cell in self.code))
+        except SyntaxError as error:
+            line = shown((error.text or "").strip())
+            raise UserError(
+                f"{self.path}: its code cells are not Python ({error.msg}: {line}); magics are not "
+                "allowed either"
+            ) from None
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """The notebook in a file; raises `UserError` for a file that holds none."""
+    if not path.is_file():
+        raise UserError(f"there is no notebook {path}")
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+        raise UserError(f"{path} is not a notebook: give the path of an .ipynb file") from None
 
 
 def text_of(output) -> str:

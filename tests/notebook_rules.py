@@ -5,6 +5,7 @@
 Nothing is run here: `run_notebooks.py` does that. The rules for a writer stand in CONTRIBUTING.md.
 """
 
+import argparse
 import ast
 import re
 import statistics
@@ -40,6 +41,8 @@ from notebook_tasks import (
     tags,
     tasks_of,
 )
+
+from bert_run.errors import UserError, command
 
 THE_END = ("What you can now do", "The exercise to do next", "A question to think about")
 AHEAD = {0: "bert_numpy.masking"}  # what a model sees has masks in it
@@ -228,11 +231,16 @@ RULES: list[Callable[[Notebook], Iterator[str]]] = [
 ]  # fmt: skip
 
 
+@command
 def main() -> None:
-    paths = [Path(name) for name in sys.argv[1:]] or all_notebooks()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, help="notebooks (default: all)")
+    paths = parser.parse_args().files or all_notebooks()
+    books = [Notebook.read(path.resolve()) for path in paths]
     found = 0
-    for path in paths:
-        book = Notebook.read(path.resolve())
+    for path, book in zip(paths, books, strict=True):
+        if not re.match(r"\d\d_", book.path.parent.name):
+            raise UserError(f"{path} is not in the folder of a chapter, NN_name: put it there")
         for rule in RULES:
             for complaint in rule(book):
                 found += 1

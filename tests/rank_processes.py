@@ -85,7 +85,7 @@ def _be_rank(
     if size > 1:
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size),
                           LOCAL_WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1",
-                          MASTER_PORT=port)  # fmt: skip
+                          MASTER_PORT=port, TORCHELASTIC_RUN_ID="none")  # fmt: skip
     sys.argv = [module, *arguments]
     sys.modules.pop(module, None)  # loaded to be there fast; run anew as a program
     runpy.run_module(module, run_name="__main__")

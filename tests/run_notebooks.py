@@ -26,8 +26,18 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from notebook_parts import NUMBER, ROOT, Notebook, all_notebooks, fingerprint, text_of
+from notebook_parts import (
+    NUMBER,
+    ROOT,
+    Notebook,
+    all_notebooks,
+    fingerprint,
+    read_notebook,
+    text_of,
+)
 from notebook_tasks import complete_tasks, fill_in, tags
+
+from bert_run.errors import UserError, command
 
 LIMIT = 120  # seconds a notebook may take
 TINY = 1e-6  # below this, a difference of rounding; no two machines agree on it
@@ -49,7 +59,7 @@ def run(path: Path, *, limit: float, filled: bool = False) -> tuple[nbformat.Not
 
     filled: as a student leaves it who has filled in every cell; each check must say so.
     """
-    book = nbformat.read(path, as_version=4)
+    book = read_notebook(path)
     book.metadata["checks"] = fill_in(book) if filled else []
     for cell in book.cells:
         if cell.cell_type == "code":
@@ -160,10 +170,11 @@ def check(
     if store and not problems:
         nbformat.write(tidy(fresh), path)
     elif not store:
-        problems += differences(nbformat.read(path, as_version=4), fresh)
+        problems += differences(read_notebook(path), fresh)
     return seconds, problems
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="notebooks (default: all)")
@@ -172,18 +183,19 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds each ({LIMIT})")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
-
-    paths = [path.resolve() for path in options.files] or all_notebooks()
-    if options.filled:
-        paths = [path for path in paths if complete_tasks(Notebook.read(path))]
-    if missing := [path for path in paths if not path.is_file()]:
-        sys.exit(f"error: there is no notebook {missing[0].name} there")
+    if options.jobs < 1:
+        raise UserError(f"--jobs is {options.jobs}: it must be 1 or more")
+    if not options.limit > 0:
+        raise UserError(f"--limit is {options.limit:g}: it must be a number of seconds above 0")
     if options.store and options.filled:
-        sys.exit("error: a notebook is stored with its cells empty; leave out --filled or --store")
+        raise UserError("a notebook is stored with its cells empty: leave out --filled or --store")
+    books = [Notebook.read(path.resolve()) for path in options.files or all_notebooks()]
+    paths = [book.path for book in books if not options.filled or complete_tasks(book)]
     if options.store and (ruff := shutil.which("ruff", path=Path(sys.executable).parent)):
         subprocess.run([ruff, "format", "--quiet", *paths], check=True)
         if subprocess.run([ruff, "check", "--quiet", *paths]).returncode:
-            sys.exit("nothing was stored: fix what ruff finds, or let `ruff check --fix` do so")
+            raise UserError("nothing was stored: fix what ruff finds, or let `ruff check --fix` do "
+                            "so")  # fmt: skip
     one = partial(check, limit=options.limit, store=options.store, filled=options.filled)
     start, failed = time.perf_counter(), 0
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -5,6 +5,7 @@ catches is a regression, not a busy machine. All of one guard compute in one pro
 """
 
 import dataclasses
+import importlib
 import json
 import resource
 import subprocess
@@ -490,12 +491,78 @@ def bench(*options: str) -> subprocess.CompletedProcess:
         (("--only", "tranining"), "error: --only tranining: choose of training, encoding"),
         (("--rounds", "1"), "error: --rounds is 1: it must be a whole number from 2"),
         (("--out", "nowhere/page.md"), "error: --out nowhere/page.md: there is no folder nowhere"),
+        (("--out", "page.png"), "error: --out is page.png: its name must end in .md"),
+        (("--out", "README.md"), "error: --out README.md exists, and no bench has written it"),
     ],
 )
 def test_a_wrong_option_is_told_in_one_line(options, said):
     done = bench(*options)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+NOT_ITS_OWN = "error: --out README.md exists, and benchmarks/{} has not written it: choose another"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("same_losses.py --out x.png", "error: --out is x.png: its name must end in .md"),
+        ("same_losses.py --out README.md", NOT_ITS_OWN.format("same_losses.py")),
+        (
+            "same_losses.py --out bert.md",
+            "error: --out bert.md: its picture would be written over bert.png",
+        ),
+        ("kill_and_resume.py --kills 0", "error: --kills is 0: it must be 1 or more"),
+        ("kill_and_resume.py --ranks 2 0", "error: --ranks is 0: it must be 1 or more"),
+        ("kill_and_resume.py --out README.md", NOT_ITS_OWN.format("kill_and_resume.py")),
+        ("demo_recipe.py --seeds 0 -1", "error: --seeds is -1: it must be from 0 to 99"),
+        ("demo_recipe.py --seeds 100", "error: --seeds is 100: it must be from 0 to 99"),
+        ("demo_recipe.py --turns 1", "error: --turns is 1: it must be 2 or more"),
+        ("demo_recipe.py --out README.md", NOT_ITS_OWN.format("demo_recipe.py")),
+        ("finetuning.py --checkpoint x --seeds 0", "error: --seeds 0: give 1 or more"),
+        ("finetuning.py --checkpoint x --out README.md", NOT_ITS_OWN.format("finetuning.py")),
+        ("gpu_pretrain.py --out README.md", NOT_ITS_OWN.format("gpu_pretrain.py")),
+    ],
+)
+def test_a_mistake_in_the_call_of_a_script_is_told_in_one_line_before_anything_is_run(
+    monkeypatch, capsys, call, said
+):
+    monkeypatch.chdir(ROOT)
+    name, *options = call.split()
+    monkeypatch.setattr(sys, "argv", [name, *options])
+    with pytest.raises(SystemExit) as left:
+        importlib.import_module(name.removesuffix(".py")).main()
+    output, errors = capsys.readouterr()
+    assert (left.value.code, output) == (2, "")
+    assert errors.startswith(said) and errors.count("\n") == 1
+
+
+def test_kill_and_resume__says_why_a_run_failed():
+    import kill_and_resume
+
+    code = "import sys; sys.exit('noise\\nerror: --seed is wrong')"
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    with pytest.raises(UserError, match="a run of this benchmark failed: error: --seed is wrong"):
+        kill_and_resume.finish(process)
+
+
+def test_demo_recipe__times_are_measured_beside_the_recipe_that_they_are_compared_with(
+    tmp_path, monkeypatch, capsys
+):
+    import demo_recipe
+
+    monkeypatch.setattr(demo_recipe, "RUNS", tmp_path)
+    monkeypatch.setattr(demo_recipe, "TIMES", tmp_path / "seconds.json")
+    monkeypatch.setattr(
+        demo_recipe, "seconds_of_recipes", lambda names, turns: dict.fromkeys(names, 1)
+    )
+    metrics = demo_recipe.settings_of("demo", 0).out / "metrics.jsonl"
+    metrics.parent.mkdir()
+    metrics.write_text('{"step": 450, "heldout_mlm_loss": 2.5}\n')
+    monkeypatch.setattr(sys, "argv", ["demo_recipe.py", "--seeds", "--turns", "2"])
+    demo_recipe.main()
+    assert "| 1.00 | 2.50" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_section_alone_goes_on_and_prints_the_page(tmp_path):

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 import notebook_rules as rules
 import run_notebooks as runner
 
+from bert_run.errors import UserError
+
 RULES = {rule.__name__: rule for rule in rules.RULES}
 
 
@@ -359,3 +361,62 @@ def test_a_notebook_that_fails_is_not_stored(source, says, tmp_path):
     problems = runner.check(path, limit=4, store=True)[1]
     assert says in "\n".join(problems)
     assert path.read_bytes() == before
+
+
+# The commands.
+
+
+NO_NOTEBOOKS = {
+    "nope.ipynb": None, "text.txt": b"text", "empty.ipynb": b"", "object.ipynb": b"{}",
+    "list.ipynb": b"[]", "number.ipynb": b"3", "bytes.ipynb": b"\xff\xfe",
+    "no_cells.ipynb": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+    "no_cell.ipynb": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{}]}',
+}  # fmt: skip
+
+
+def told(monkeypatch, capsys, command, *arguments) -> str:
+    """What a command says that refuses its arguments."""
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        command()
+    output, errors = capsys.readouterr()
+    assert (left.value.code, output) == (2, "")
+    assert errors.startswith("error: ") and errors.count("\n") == 1
+    return errors
+
+
+@pytest.mark.parametrize("options", [["--store"], ["--filled"], []])
+@pytest.mark.parametrize("name", NO_NOTEBOOKS)
+def test_the_commands_refuse_a_file_that_is_no_notebook_and_leave_it_as_it_is(
+    tmp_path, monkeypatch, capsys, name, options
+):
+    content, path = NO_NOTEBOOKS[name], tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    says = f"there is no notebook {path}" if content is None else f"{path} is not a notebook: give"
+    assert says in told(monkeypatch, capsys, runner.main, *options, path)
+    assert says in told(monkeypatch, capsys, rules.main, path)
+    assert (path.read_bytes() if path.exists() else None) == content
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--jobs", 0], "--jobs is 0: it must be 1 or more"),
+    (["--limit", 0], "--limit is 0: it must be a number of seconds above 0"),
+    (["--limit", "nan"], "--limit is nan: it must be"),
+    (["--store", "--filled"], "is stored with its cells empty: leave out --filled or --store"),
+])  # fmt: skip
+def test_run_notebooks_refuses_options_that_make_no_sense(monkeypatch, capsys, arguments, says):
+    assert says in told(monkeypatch, capsys, runner.main, *arguments)
+
+
+def test_the_rules_are_for_notebooks_in_the_folder_of_a_chapter(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "01_draft.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1")]), path)
+    says = told(monkeypatch, capsys, rules.main, path)
+    assert "is not in the folder of a chapter, NN_name: put it there" in says
+
+
+def test_code_that_is_not_python_is_quoted(tmp_path):
+    book = rules.Notebook(tmp_path / "01.ipynb", [new_code_cell("%matplotlib inline")])
+    with pytest.raises(UserError, match=r"not Python \(invalid syntax: '%matplotlib inline'\)"):
+        list(rules.nothing_is_defined_twice(book))

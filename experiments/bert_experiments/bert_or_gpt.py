@@ -16,7 +16,7 @@ from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.report.page import write_json
+from bert_experiments.report.page import check_summary, write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain
 from bert_run.config import BertConfig, Count, Seed, Steps, check_numbers
@@ -37,6 +37,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        check_summary(self.out, "both_sides", "causal")
 
     def settings(self, *, causal: bool) -> LowLevelSettings:
         """The recipe of `make demo`, shorter."""
@@ -116,9 +117,7 @@ def compare(comparison: Comparison) -> dict[str, dict]:
 @command
 def main() -> None:
     comparison = tyro.cli(Comparison, prog="python -m bert_experiments.bert_or_gpt")
-    comparison.out.mkdir(parents=True, exist_ok=True)
-    found = compare(comparison)
-    print(table(found["both_sides"], found["causal"]))
+    print(table(**compare(comparison)))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Polygon,
 from PIL import Image
 
 from bert_experiments.looking_inside.drawings import paler
-from bert_run.errors import UserError
+from bert_run.errors import UserError, command
 from bert_run.pictures import AMBER, DARK, GREEN, ORANGE, PAGE, PINK, SKY, Picture
 
 HEIGHT = 7.5  # inches, as all coordinates below
@@ -396,11 +396,14 @@ def table() -> str:
     return "\n".join(lines)
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw BERT, and list where each part is built.")
     parser.add_argument("--out", type=Path, default=Path("bert.png"), help="the picture (bert.png)")
     parser.add_argument("--lit", nargs="*", default=(), help="parts in color (default: all)")
     options = parser.parse_args()
+    if options.out.suffix != ".png":
+        raise UserError(f"--out is {options.out}: give the name of a picture, FILE.png")
     draw_bert(options.lit).save(options.out)
     print(table())
 

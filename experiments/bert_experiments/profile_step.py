@@ -41,7 +41,8 @@ from bert_run.config import (
     check_numbers,
     initial_weights,
 )
-from bert_run.errors import UserError, command
+from bert_run.device import choose_device
+from bert_run.errors import command
 from bert_run.training_loop import progress_bar
 
 # The kind of work that torch's operations do, by a part of their name; the first that fits.
@@ -88,14 +89,13 @@ class ProfileSettings:
     steps: Count = 7
     """steps that are timed, after two that are not; the median counts"""
     device: str = "cpu"
-    """cpu or cuda"""
+    """auto, cpu, cuda or cuda:N"""
     compile: bool = True
     """time torch.compile too (--no-compile leaves it out: the first step takes a minute)"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if self.device.startswith("cuda") and not torch.cuda.is_available():
-            raise UserError("--device cuda: torch sees no GPU here; choose --device cpu")
+        object.__setattr__(self, "device", str(choose_device(self.device)))  # what auto is here
 
     def config(self) -> BertConfig:
         preset = PRESETS[self.model]
@@ -241,11 +241,9 @@ def report(settings: ProfileSettings) -> str:
     taken = seconds(run, settings.steps)
     by_kind = profile(run, settings.device.partition(":")[0])
     total = sum(by_kind.values())
-    lines += [
-        "",
-        f"Before compiling, by kind of work ({taken * 1e3:,.1f} ms without the profiler):",
-    ]
-    lines += ["", "| kind of work | % of the time | time under the profiler |", "|---|---|---|"]
+    title = f"Before compiling, by kind of work ({taken * 1e3:,.1f} ms without the profiler):"
+    lines += ["", title, ""]
+    lines += ["| kind of work | % of the time | time under the profiler |", "|---|---|---|"]
     lines += [f"| {k} | {t / total:.0%} | {t * 1e3:,.1f} ms |" for k, t in by_kind.items()]
 
     tokens = settings.batch_size * settings.seq_length

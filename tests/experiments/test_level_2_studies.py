@@ -116,6 +116,7 @@ def test_bert_and_gpt_are_asked_for_the_same_words_and_differ_in_one_setting(tmp
         )
         found = bert_or_gpt.compare(comparison)
     assert json.loads((comparison.out / "summary.json").read_text("utf-8")) == found
+    bert_or_gpt.Comparison(out=comparison.out)  # its own figures may be written again
     for name, causal in (("both_sides", False), ("causal", True)):
         settings = json.loads((comparison.out / name / "run.json").read_text("utf-8"))
         assert settings["causal"] is causal
@@ -156,6 +157,19 @@ def test_both_poolings_are_fine_tuned_and_measured(checkpoint, tmp_path):
     assert max(found["mean"] + found["cls"]) > 0.58, "better than a coin on 1,000 reviews"
     assert (settings.out / "cls.png").read_bytes().startswith(PNG)
     assert json.loads((settings.out / "summary.json").read_text("utf-8")) == found
+    pooling.PoolingSettings(out=settings.out)  # its own figures may be written again
+
+
+@pytest.mark.parametrize("study", [bert_or_gpt.Comparison, pooling.PoolingSettings])
+def test_a_study_is_not_written_over_a_run_or_the_figures_of_another(study, tmp_path):
+    (tmp_path / "summary.json").write_text('{"heldout": {}}')
+    with pytest.raises(UserError, match=r"holds another program's summary\.json: choose another"):
+        study(out=tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="is the folder of a training run: choose another one"):
+        study(out=tmp_path)
+    with pytest.raises(UserError, match="is a file: give a folder"):
+        study(out=tmp_path / "run.json")
 
 
 def test_a_checkpoint_that_is_too_short_is_named(checkpoint, tmp_path):
@@ -178,6 +192,17 @@ def test_all_ways_to_compute_a_step_give_the_same_loss():
         for forward in (profile_step.logits_of_all, profile_step.logits)
     ]
     assert all(abs(loss.total - losses[0].total) < 1e-5 for loss in losses)
+
+
+@pytest.mark.parametrize("device", ["nonsense", "meta", "cpu:9", "cuda:-1", ""])
+def test_a_device_that_is_none_is_refused(device):
+    with pytest.raises(UserError, match="choose auto, cpu, cuda or cuda:N"):
+        profile_step.ProfileSettings(device=device)
+
+
+def test_the_device_auto_is_one_that_is_here():
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert profile_step.ProfileSettings(device="auto").device == expected
 
 
 def test_the_operations_of_base_at_length_128_are_546_million_a_token():

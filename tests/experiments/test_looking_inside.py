@@ -461,6 +461,7 @@ def test_the_command_leaves_pictures_and_figures(long_run, tmp_path, look, pictu
 def test_without_a_run_the_command_says_how_to_get_blanks_by_step(small_run, tmp_path, look):
     code, output, _ = look("--checkpoint", small_run, "--stories", 40, "--out", tmp_path)
     assert code == 0
+    LookingSettings(out=tmp_path)  # its own figures may be written again
     assert HOW_TO_KEEP in output
     assert not (tmp_path / "blanks.png").exists()
 
@@ -483,6 +484,22 @@ def test_a_mistake_is_told_in_one_line_before_anything_is_written(
     assert (code, output) == (2, "")
     assert errors.startswith("error: ") and message in errors and errors.count("\n") == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize("name, text, told", [
+    ("run.json", "{}", "is the folder of a training run: choose another one"),
+    ("summary.json", '{"heldout": 1}', "holds another program's summary.json: choose another"),
+    ("summary.json", "no JSON", "holds another program's summary.json"),
+])  # fmt: skip
+def test_the_folder_of_another_program_is_refused_and_stays_as_it_is(
+    tmp_path, look, name, text, told
+):
+    (tmp_path / name).write_text(text)
+    code, output, errors = look("--checkpoint", "nowhere", "--out", tmp_path)
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"error: --out {tmp_path} {told}") and errors.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == text
 
 
 def test_a_word_missing_from_the_sentence_is_told_in_one_line(small_run, tmp_path, look):

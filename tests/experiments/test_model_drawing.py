@@ -1,6 +1,7 @@
 """The drawing of BERT: every part can be lit, and the table leads to what is there."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Circle, FancyBboxPatch
 from PIL import Image
 
-from bert_experiments.model_drawing import GROUPS, NAMES, PARTS, draw_bert, table
+from bert_experiments.model_drawing import GROUPS, NAMES, PARTS, draw_bert, main, table
 from bert_run.errors import UserError
 from bert_run.pictures import DARK
 
@@ -46,6 +47,23 @@ def test_draw_bert__no_two_texts_overlap():
 def test_draw_bert__a_part_that_is_not_there_is_refused_with_the_list_of_those_that_are():
     with pytest.raises(UserError, match="no part 'softmx': the parts are tokenizer, pairs"):
         draw_bert(lit=("softmx",))
+
+
+@pytest.mark.parametrize("arguments, told", [
+    (["--lit", "nope"], "error: BERT's drawing has no part 'nope': the parts are"),
+    (["--out", "."], "error: --out is .: give the name of a picture, FILE.png"),
+    (["--out", "bert.txt"], "error: --out is bert.txt: give the name of a picture, FILE.png"),
+    (["--out", "nowhere/bert.png"], "error: No such file or directory"),
+])  # fmt: skip
+def test_the_command_tells_a_mistake_in_one_line(tmp_path, monkeypatch, capsys, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["model_drawing", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    output, errors = capsys.readouterr()
+    assert (left.value.code, output) == (2, "")
+    assert errors.startswith(told) and errors.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_draw_bert__the_stored_picture_is_small_enough_for_every_notebook(pictures):

@@ -145,18 +145,126 @@ def test_broken_links__names_a_lost_file_a_lost_anchor_and_another_host(tmp_path
     ]
 
 
+@pytest.mark.parametrize("arguments, told", [
+    (["nope"], "error: nope is no built site, it has no index.html: name its folder"),
+    (["."], "error: . is no built site"), ([""], "is no built site"), ([], "required: folder"),
+])  # fmt: skip
+def test_check_links__a_folder_without_a_site_is_refused(tmp_path, arguments, told):
+    call = subprocess.run([sys.executable, str(ROOT / "site" / "check_links.py"), *arguments],
+                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert (call.returncode, call.stdout) == (2, "")
+    assert told in call.stderr and "Traceback" not in call.stderr
+
+
 # All pages, built here without npm's packages and without a browser.
 
 
-def test_clear__removes_what_an_earlier_call_has_written_and_nothing_else(tmp_path):
-    for name in ("old.html", "01/old.html", "mine.txt", "search.json"):
-        build.write(tmp_path / name, b"")
-    with pytest.raises(UserError, match="holds files that are not of the site"):
-        build.clear(tmp_path)
-    build.write(tmp_path / build.WRITTEN, b'["old.html", "01/old.html", "gone.html"]')
-    build.clear(tmp_path)
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
-        "mine.txt", "search.json"]  # fmt: skip
+def files_in(folder: Path) -> dict[str, str]:
+    """The text of every file of a folder but the list of what was written."""
+    found = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    return {name: found[name].read_text() for name in sorted(found) if name != build.WRITTEN}
+
+
+def site_of(folder: Path, *names: str) -> Path:
+    """A folder of files that hold their names."""
+    for name in names:
+        build.write(folder / name, name.encode())
+    return folder
+
+
+def test_replace__removes_what_an_earlier_call_has_written_and_nothing_else(tmp_path):
+    out = tmp_path / "site"
+    build.replace(out, site_of(tmp_path / "1", "index.html", "01/old.html"), build.PROGRAM)
+    site_of(out, "mine.txt", "01/mine.html")
+    build.replace(out, site_of(tmp_path / "2", "index.html", "01/new.html"), build.PROGRAM)
+    assert [*files_in(out)] == ["01/mine.html", "01/new.html", "index.html", "mine.txt"]
+
+
+@pytest.mark.parametrize("killed_at", ["01/new.html", "index.html", "new.css"])
+def test_replace__a_call_after_one_that_was_killed_leaves_no_file_behind(
+    tmp_path, monkeypatch, killed_at
+):
+    out = tmp_path / "site"
+    build.replace(out, site_of(tmp_path / "1", "index.html", "01/old.html"), build.PROGRAM)
+    made = site_of(tmp_path / "2", "index.html", "01/new.html", "new.css")
+
+    def write_until_killed(path: Path, content: bytes) -> None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content[:3])
+        if path == out / killed_at:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(build, "write", write_until_killed)
+        with pytest.raises(KeyboardInterrupt):
+            build.replace(out, made, build.PROGRAM)
+    build.replace(out, site_of(tmp_path / "3", "index.html"), build.PROGRAM)
+    assert files_in(out) == {"index.html": "index.html"}
+
+
+def test_replace__a_call_that_is_killed_as_it_removes_files_is_no_obstacle(tmp_path, monkeypatch):
+    out = tmp_path / "site"
+    build.replace(out, site_of(tmp_path / "1", "a.html", "b.html"), build.PROGRAM)
+    made = site_of(tmp_path / "2", "c.html")
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if path.parent == out and path.suffix == ".html":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            build.replace(out, made, build.PROGRAM)
+    build.replace(out, made, build.PROGRAM)
+    assert [*files_in(out)] == ["c.html"]
+
+
+def own(*names: object) -> str:
+    return json.dumps({"written by": build.PROGRAM, "files": names})
+
+
+@pytest.mark.parametrize("text", [
+    '["thesis.txt"]', '["../outside.txt"]', '"thesis.txt"', "null", "{}", "no JSON", "[" * 9999,
+    '{"files": ["thesis.txt"]}', '{"written by": "me", "files": ["thesis.txt"]}',
+    own("thesis.txt").replace("build", "slides"), own("../outside.txt"),
+    own("out/../../outside.txt"),
+    own("out/link/outside.txt"), own("/etc/nothing"), own("folder"), own(""), own("x\0"), own(3),
+    own("thesis.txt").replace('["thesis.txt"]', '"thesis.txt"'),
+])  # fmt: skip
+def test_earlier_files__a_list_of_somebody_else_or_of_other_places_is_refused(tmp_path, text):
+    site_of(tmp_path, "outside.txt", "out/thesis.txt", "out/folder/mine.txt")
+    (tmp_path / "out" / "out").mkdir()
+    (tmp_path / "out" / "out" / "link").symlink_to(tmp_path)
+    (tmp_path / "out" / build.WRITTEN).write_text(text)
+    before = files_in(tmp_path)
+    with pytest.raises(UserError, match=r"choose another --out, or remove the folder") as refused:
+        build.replace(tmp_path / "out", site_of(tmp_path / "made", "index.html"), build.PROGRAM)
+    assert "\n" not in str(refused.value)
+    assert before.items() <= files_in(tmp_path).items()
+
+
+def test_build__refuses_a_folder_that_it_has_not_written_before_it_makes_any_page(
+    tmp_path, monkeypatch
+):
+    site_of(tmp_path, "mine.txt")
+    monkeypatch.setattr(build.Repository, "open", None)
+    with pytest.raises(UserError, match=r"holds files that site/build\.py has not written"):
+        build.build(tmp_path)
+
+
+def test_build__a_call_that_is_stopped_leaves_the_site_as_it_was(tmp_path, monkeypatch):
+    out = tmp_path / "site"
+    build.replace(out, site_of(tmp_path / "1", "index.html", "old.html"), build.PROGRAM)
+    before = files_in(tmp_path)
+
+    def stopped(*arguments) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "sections", lambda repository: {})  # no page, to be quick
+    monkeypatch.setattr(build, "search_index", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build.build(out, pages_only=True)
+    assert files_in(tmp_path) == before
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ For each error the words with their gradient × input and the last layer's atten
 `bert_experiments.attributions.attribution` says what the two mean, and what they do not.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -186,7 +185,6 @@ def attribute(settings: AttributionSettings) -> None:
 @command
 def main() -> None:
     attribute(tyro.cli(AttributionSettings, prog="python -m bert_experiments.attributions"))
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

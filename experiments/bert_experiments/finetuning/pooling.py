@@ -21,7 +21,7 @@ from torch import Tensor
 from bert_corpus.storyworld import sentiment
 from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.looking_inside.attention_maps import attention_of
-from bert_experiments.report.page import write_json
+from bert_experiments.report.page import check_summary, write_json
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors
 from bert_run.config import (
@@ -93,6 +93,7 @@ class PoolingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        check_summary(self.out, "cls", "mean")
 
 
 def fine_tune(
@@ -157,10 +158,8 @@ def compare(settings: PoolingSettings) -> dict[str, list[float]]:
             f"{settings.checkpoint} has {config.max_position_embeddings} positions: the reviews "
             f"need {SEQ}"
         )
-    start, tokenizer = (
-        load_weights(settings.checkpoint, config),
-        load_tokenizer(settings.checkpoint),
-    )
+    start = load_weights(settings.checkpoint, config)
+    tokenizer = load_tokenizer(settings.checkpoint)
     settings.out.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[float]] = {"cls": [], "mean": []}
     for pooling, accuracies in found.items():
@@ -176,8 +175,7 @@ def compare(settings: PoolingSettings) -> dict[str, list[float]]:
 @command
 def main() -> None:
     settings = tyro.cli(PoolingSettings, prog="python -m bert_experiments.finetuning.pooling")
-    found = compare(settings)
-    for pooling, accuracies in found.items():
+    for pooling, accuracies in compare(settings).items():
         low, middle, high = min(accuracies), statistics.median(accuracies), max(accuracies)
         print(f"{pooling:<5} {middle:.1%} of 1,000 held-out reviews ({low:.1%} to {high:.1%})")
     print(f"what [CLS] looks at: {settings.out / 'cls.png'}")

@@ -37,7 +37,7 @@ from bert_experiments.looking_inside.senses import (
     words_with_two_senses,
 )
 from bert_experiments.report.models import untrained
-from bert_experiments.report.page import write_json
+from bert_experiments.report.page import check_summary, write_json
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.config import Whole, check_numbers
 from bert_run.device import choose_device
@@ -75,8 +75,7 @@ class LookingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if self.out.is_file():
-            raise UserError(f"--out {self.out} is a file: give a folder for the pictures")
+        check_summary(self.out, "checkpoint", "heads", "neighbors", "senses", "blanks")
         check_text(self.sentence)
         if not self.sentence.strip():
             raise UserError(f"--sentence is empty: give one with the word {self.word}")

@@ -68,11 +68,7 @@ def tell_wrong(count: int, generator: torch.Generator) -> tuple[Rows, Int[Tensor
 def in_view(rows: Rows) -> TensorBatch:
     """What the encoder reads, with nothing hidden."""
     segments = torch.tensor([CRANE.type_ids]).expand_as(rows)
-    return {
-        "input_ids": rows,
-        "token_type_ids": segments,
-        "attention_mask": torch.ones_like(rows),
-    }
+    return {"input_ids": rows, "token_type_ids": segments, "attention_mask": torch.ones_like(rows)}
 
 
 def one_hidden(rows: Rows, generator: torch.Generator) -> TensorBatch:

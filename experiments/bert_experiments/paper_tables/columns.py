@@ -128,10 +128,7 @@ REAL = {
         "MRPC": Column("mrpc", "f1"),
         "RTE": Column("rte", "accuracy"),
     },
-    "2": {
-        "SQuAD 1.1 EM": Column("squad", "exact"),
-        "SQuAD 1.1 F1": Column("squad", "f1"),
-    },
+    "2": {"SQuAD 1.1 EM": Column("squad", "exact"), "SQuAD 1.1 F1": Column("squad", "f1")},
     "3": {
         "SQuAD 2.0 EM": Column("squad2", "exact", epochs=2.0, batch_size=48),
         "SQuAD 2.0 F1": Column("squad2", "f1", epochs=2.0, batch_size=48),

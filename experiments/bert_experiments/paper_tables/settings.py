@@ -71,10 +71,8 @@ class TableSettings:
         check_numbers(self)
         if (self.table is None) == (self.figure is None):
             raise UserError("give one of --table 1 to --table 8 and --figure 5")
-        for option, value, known in (
-            ("table", self.table, TABLES),
-            ("figure", self.figure, FIGURES),
-        ):
+        for option, known in (("table", TABLES), ("figure", FIGURES)):
+            value = getattr(self, option)
             if value is not None and value not in known:
                 raise UserError(f"--{option} {value} is not here: there is {', '.join(known)}")
         check_report(self.report, PROGRAM, with_picture=True)

@@ -26,7 +26,7 @@ from bert_experiments.report.figures import (
 )
 from bert_experiments.report.verdicts import RULE, Verdict
 from bert_run.errors import UserError
-from bert_run.files import command_line, write_atomically
+from bert_run.files import RECORD_FILE, command_line, parse_object, write_atomically
 from bert_run.pictures import Picture
 
 
@@ -58,8 +58,7 @@ def versions() -> dict[str, str]:
 
 def made_with() -> str:
     """The system and the versions, in words."""
-    made = versions()
-    return f"{made['system']}, Python {made['python']}, torch {made['torch']}."
+    return "{system}, Python {python}, torch {torch}.".format(**versions())
 
 
 @dataclass(frozen=True)
@@ -177,25 +176,41 @@ def command_of(program: str, settings: object) -> str:
     return line
 
 
-def check_report(report: Path | None, program: str, *, with_picture: bool) -> None:
+def check_summary(out: Path, *fields: str) -> None:
+    """Raise `UserError` unless a study can leave its `summary.json`, of these fields, in a folder:
+    one of another program, or a training run, is not to be written over."""
+    path = out / "summary.json"
+    if out.is_file():
+        raise UserError(f"--out {out} is a file: give a folder")
+    if (out / RECORD_FILE).exists():
+        raise UserError(f"--out {out} is the folder of a training run: choose another one")
+    if path.is_file() and parse_object(path.read_bytes())[1].keys() != set(fields):
+        raise UserError(f"--out {out} holds another program's summary.json: choose another folder")
+
+
+def check_report(
+    report: Path | None, program: str, *, with_picture: bool, with_figures: bool = True,
+    option: str = "--report",
+) -> None:  # fmt: skip
     """Raise `UserError` unless `program` can write FILE.md there, and what lies beside it, without
-    replacing somebody else's file. Its own reports hold the command that made them."""
+    replacing somebody else's file. Its own reports begin with the command that made them."""
     if report is None:
         return
     if report.suffix != ".md":
-        raise UserError(f"--report is {report}: its name must end in .md")
+        raise UserError(f"{option} is {report}: its name must end in .md")
     if not report.parent.is_dir():
-        raise UserError(f"--report {report}: there is no folder {report.parent}")
+        raise UserError(f"{option} {report}: there is no folder {report.parent}")
     if report.exists():
-        if not report.is_file() or program not in report.read_text("utf-8", "replace"):
+        if not report.is_file() or program not in report.read_text("utf-8", "replace")[:400]:
             raise UserError(
-                f"--report {report} exists, and {program} has not written it: choose another name"
+                f"{option} {report} exists, and {program} has not written it: choose another name"
             )
         return
-    for what, suffix in (("figures", ".json"), ("picture", ".png")):
+    beside = (("figures", ".json", with_figures), ("picture", ".png", with_picture))
+    for what, suffix, is_written in beside:
         path = report.with_suffix(suffix)
-        if path.exists() and (with_picture or suffix == ".json"):
+        if is_written and path.exists():
             raise UserError(
-                f"--report {report}: its {what} would be written over {path}, which is there "
+                f"{option} {report}: its {what} would be written over {path}, which is there "
                 "already: choose another name"
             )

@@ -52,7 +52,7 @@ class ScoresSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        check_report(self.out, PROGRAM, with_picture=True)
+        check_report(self.out, PROGRAM, with_picture=True, option="--out")
 
     @property
     def sizes(self) -> Sizes:

@@ -191,5 +191,5 @@ def test_study__writes_a_page_with_every_statement_and_does_no_run_twice(
 
 
 def test_load_texts__says_what_a_folder_lacks(tmp_path):
-    with pytest.raises(UserError, match=r"holds no train\.tsv"):
+    with pytest.raises(UserError, match=r"there is no folder .*train\.tsv"):
         texts.load_texts(tmp_path, 10)

@@ -64,7 +64,7 @@ accuracy = FillIn(
                 sum(g != t for g, t in zip(guesses, truths, strict=True)) / len(truths)
             )
         ),
-        "a guess must be equal to the truth at the same place, not to any truth": (
+        "a guess must be equal to the truth at the same position, not to any truth": (
             lambda guesses, truths: sum(g in truths for g in guesses) / len(truths)
         ),
     },

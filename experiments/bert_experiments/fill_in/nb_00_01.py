@@ -68,9 +68,9 @@ def joined(word: list[str], left: str, right: str, new: str) -> list[str]:
 
 
 def only_the_first(word: list[str], left: str, right: str) -> list[str]:
-    for place in range(len(word) - 1):
-        if word[place : place + 2] == [left, right]:
-            return [*word[:place], left + right.removeprefix("##"), *word[place + 2 :]]
+    for start in range(len(word) - 1):
+        if word[start : start + 2] == [left, right]:
+            return [*word[:start], left + right.removeprefix("##"), *word[start + 2 :]]
     return word
 
 

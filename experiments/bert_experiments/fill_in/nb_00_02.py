@@ -51,7 +51,7 @@ pad_row = FillIn(
     instead="the right answer",
     inputs=[(CRANE, 6), (["fish"], 3), (FISH, 4)],
     mistakes={
-        "the mask is upside down: 1 for tokens, 0 for padding": (
+        "the mask is inverted: 1 for tokens, 0 for padding": (
             lambda tokens, length: (
                 [*tokens, *["[PAD]"] * (length - len(tokens))],
                 [0] * len(tokens) + [1] * (length - len(tokens)),

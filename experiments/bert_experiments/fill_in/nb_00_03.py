@@ -9,8 +9,8 @@ from bert_experiments.fill_in import FillIn
 ROW = ["[CLS]", "the", "crane", ".", "[SEP]", "it", "purr", "##ed", ".", "[SEP]", "[PAD]", "[PAD]"]
 
 
-def unless(*hidden_from: str) -> Callable[[list[str]], list[bool]]:
-    return lambda tokens: [token not in hidden_from for token in tokens]
+def unless(*special: str) -> Callable[[list[str]], list[bool]]:
+    return lambda tokens: [token not in special for token in tokens]
 
 
 candidates = FillIn(
@@ -19,12 +19,12 @@ candidates = FillIn(
     instead="the right answer",
     inputs=[(ROW,), (ROW[:5],), (["[CLS]", "[UNK]", "[", "1", "]", "[SEP]"],)],
     mistakes={
-        "padding may not be hidden: it is no text": unless("[CLS]", "[SEP]"),
-        "[SEP] may not be hidden: where it stands says nothing about the language": unless(
+        "padding may not be masked: it is no text": unless("[CLS]", "[SEP]"),
+        "[SEP] may not be masked: where it stands says nothing about the language": unless(
             "[CLS]", "[PAD]"
         ),
-        "[CLS] may not be hidden: it stands for no word": unless("[SEP]", "[PAD]"),
-        "upside down: True where a token may be hidden": (
+        "[CLS] may not be masked: it stands for no word": unless("[SEP]", "[PAD]"),
+        "inverted: True where a token may be masked": (
             lambda tokens: [token in ("[CLS]", "[SEP]", "[PAD]") for token in tokens]
         ),
         "a bracket does not make a token special: [UNK] and a [ of the text are candidates too": (
@@ -72,7 +72,7 @@ smallest = FillIn(
     instead="the right answer",
     inputs=[(DRAWS, MAY, 2), (DRAWS, MAY, 3), (DRAWS[::-1].copy(), MAY[::-1].copy(), 1)],
     mistakes={
-        "places that are no candidates are selected: give them a draw of 2 first": (
+        "positions that are no candidates are selected: give them a draw of 2 first": (
             lambda draws, may, count: np.argsort(draws)[:count]
         ),
         "these are the largest draws: argsort begins with the smallest": (
@@ -81,7 +81,7 @@ smallest = FillIn(
         "these are the draws, not their positions: use np.argsort": (
             lambda draws, may, count: np.sort(np.where(may, draws, 2.0))[:count]
         ),
-        "a place that is no candidate gets 0, the smallest draw of all: give it 2": (
+        "a position that is no candidate gets 0, the smallest draw of all: give it 2": (
             lambda draws, may, count: np.argsort(np.where(may, draws, 0.0), kind="stable")[:count]
         ),
         "these are positions among the candidates: the row has other tokens between them": (
@@ -116,7 +116,7 @@ labels_of = FillIn(
         "an empty slot has position 0, so [CLS] got a label: look at the weights": labels_with(
             -100, all_slots=True
         ),
-        "0 is the id of [PAD]: where nothing is asked, the label is -100": labels_with(0),
+        "0 is the id of [PAD]: where nothing is predicted, the label is -100": labels_with(0),
         "these are the weights along the row: put the ids there": (
             lambda positions, ids, weights, length: np.where(
                 np.isin(np.arange(length), positions[weights > 0]), 1, -100

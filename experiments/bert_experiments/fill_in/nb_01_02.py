@@ -157,7 +157,7 @@ scale_and_shift_gradients = FillIn(
         "only the first axis is summed: sum over all but the last": (
             lambda dout, normalized: ((dout * normalized).sum(axis=0), dout.sum(axis=0))
         ),
-        "the last axis is summed too: each place of the vector has its own weight and bias": (
+        "the last axis is summed too: each entry of the vector has its own weight and bias": (
             lambda dout, normalized: ((dout * normalized).sum(), dout.sum())
         ),
     },

@@ -24,7 +24,7 @@ embed = FillIn(
         "the position table has more rows than the text: take the first ids.shape[1]": (
             lambda ids, of, words, positions, segments: words[ids] + positions + segments[of]
         ),
-        "the positions are looked up by word: a position is the place in the row": (
+        "the positions are looked up by word: a position is the index in the row": (
             lambda ids, of, words, positions, segments: words[ids] + positions[ids] + segments[of]
         ),
         "the segments are missing": (
@@ -45,9 +45,9 @@ def last_one(ids: np.ndarray, dout: np.ndarray, entries: int) -> np.ndarray:
     return dtable
 
 
-def mean_of_places(ids: np.ndarray, dout: np.ndarray, entries: int) -> np.ndarray:
-    places = np.maximum(np.bincount(ids, minlength=entries), 1)
-    return embedding_backward(dout, (ids, (entries, dout.shape[1]))) / places[:, None]
+def mean_of_occurrences(ids: np.ndarray, dout: np.ndarray, entries: int) -> np.ndarray:
+    counts = np.maximum(np.bincount(ids, minlength=entries), 1)
+    return embedding_backward(dout, (ids, (entries, dout.shape[1]))) / counts[:, None]
 
 
 scatter_add = FillIn(
@@ -59,7 +59,7 @@ scatter_add = FillIn(
         "a word that stands twice keeps only its last gradient: np.add.at adds all of them": (
             last_one
         ),
-        "the gradients of a word are averaged: they add up": mean_of_places,
+        "the gradients of a word are averaged: they add up": mean_of_occurrences,
         "the table has a row for each entry, not for each word of the text": (
             lambda ids, dout, entries: last_one(ids, dout, max(ids) + 1)
         ),

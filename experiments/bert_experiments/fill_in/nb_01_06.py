@@ -48,7 +48,7 @@ states_gradient = FillIn(
     instead="the sum as in bert_numpy.model.bert_backward",
     inputs=[(DWORDS, DFIRST), (DWORDS[:1] + 1, DFIRST[:1])],
     mistakes={
-        "what the word head sent to the first token is overwritten: add, +=": put_in,
+        "what the MLM head sent to the first token is overwritten: add, +=": put_in,
         "the pooler read only the first token: the others get nothing from it": (
             lambda dwords, dfirst: dwords + dfirst[:, None]
         ),

@@ -19,16 +19,16 @@ choose = FillIn(
     instead="the smallest draws as above",
     inputs=[(DRAWS, MAY, 3), (DRAWS[::-1].copy(), MAY, 2)],
     mistakes={
-        "tokens that may not be hidden are among them: use `may`": (
+        "tokens that may not be masked are among them: use `may`": (
             lambda draws, may, count: smallest(draws, np.ones_like(may), count)
         ),
         "these are the largest draws": (
             lambda draws, may, count: np.sort(np.argsort(np.where(may, -draws, 2))[:count])
         ),
-        "these are places among the candidates alone: they must be places of the row": (
+        "these are indices among the candidates alone: they must be positions in the row": (
             lambda draws, may, count: np.sort(np.argsort(draws[may])[:count])
         ),
-        "the places are in the order of their draws: sort them": (
+        "the positions are in the order of their draws: sort them": (
             lambda draws, may, count: np.argsort(np.where(may, draws, 2))[:count]
         ),
     },

@@ -26,7 +26,7 @@ choose = FillIn(
         "the draw 2.0 wins here: topk takes the largest unless it is told largest=False": (
             lambda draws, may, count: draws.masked_fill(~may, 2.0).topk(count)[1]
         ),
-        "these are the draws themselves: return their places, .indices": (
+        "these are the draws themselves: return their positions, .indices": (
             lambda draws, may, count: draws.masked_fill(~may, 2.0).topk(count, largest=False)[0]
         ),
     },
@@ -74,7 +74,7 @@ shown_tokens = FillIn(
                 fate < 0.8, mask_id, torch.where(fate < 0.9, original, word)
             )
         ),
-        "`fate < 0.9` is asked last and wins: it is true below 0.8, too": (
+        "`fate < 0.9` is tested last and wins: it is true below 0.8, too": (
             lambda fate, original, word, mask_id: torch.where(
                 fate < 0.9, word, torch.where(fate < 0.8, mask_id, original)
             )
@@ -89,7 +89,7 @@ shown_tokens = FillIn(
 )
 
 IDS = torch.tensor([[2, 5, 6, 7, 8, 3], [2, 9, 10, 11, 3, 0]])
-PLACES = torch.tensor([[1, 4], [3, 0]])
+POSITIONS = torch.tensor([[1, 4], [3, 0]])
 SHOWN = torch.tensor([[4, 12], [4, 0]])
 USED = torch.tensor([[True, True], [True, False]])
 
@@ -98,8 +98,8 @@ def write_back_reference(ids: Tensor, positions: Tensor, shown: Tensor, used: Te
     return ids.scatter(1, positions, torch.where(used, shown, ids.gather(1, positions)))
 
 
-def written_at(ids: Tensor, places: Tensor, tokens: Tensor) -> Tensor:
-    return ids.scatter(1, places, tokens)
+def written_at(ids: Tensor, positions: Tensor, tokens: Tensor) -> Tensor:
+    return ids.scatter(1, positions, tokens)
 
 
 write_back = FillIn(
@@ -107,7 +107,7 @@ write_back = FillIn(
     reference=write_back_reference,
     instead="the two lines of the solution",
     inputs=[
-        (IDS, PLACES, SHOWN, USED),
+        (IDS, POSITIONS, SHOWN, USED),
         (
             IDS[1:],
             torch.tensor([[2, 0, 0]]),

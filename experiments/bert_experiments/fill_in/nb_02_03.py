@@ -42,11 +42,11 @@ visible = FillIn(
             lambda mask, causal: with_triangle(mask, ones(mask).tril(-1)) if causal
             else as_table(mask, causal)
         ),
-        "rows are hidden instead of columns: nobody looks AT padding, mask[:, None, :]": (
+        "rows are masked instead of columns: no query attends TO padding, mask[:, None, :]": (
             lambda mask, causal: mask.bool()[:, :, None]
             & (ones(mask).tril() if causal else ones(mask))
         ),
-        "a padded token is hidden as a query too: only its column should be": (
+        "a padded token is masked as a query too: only its column should be": (
             lambda mask, causal: as_table(mask, causal) & mask.bool()[:, :, None]
         ),
         "padding is visible: combine the triangle with attention_mask": (
@@ -73,16 +73,16 @@ masked_softmax = FillIn(
         "the weights are set to 0 after the softmax, so the rest of a row is below 1 together": (
             lambda scores, may: scores.softmax(dim=-1).masked_fill(~may, 0.0)
         ),
-        "a score of 0 is not hidden: exp(0) is 1. Use -math.inf": (
+        "a score of 0 is not masked: exp(0) is 1. Use -math.inf": (
             lambda scores, may: scores.masked_fill(~may, 0.0).softmax(dim=-1)
         ),
-        "what may be seen is hidden: masked_fill needs ~may": (
+        "what may be seen is masked: masked_fill needs ~may": (
             lambda scores, may: scores.masked_fill(may, -math.inf).softmax(dim=-1)
         ),
         "the columns sum to 1, not the rows: dim=-1": (
             lambda scores, may: scores.masked_fill(~may, -math.inf).softmax(dim=-2)
         ),
-        "nothing is hidden": lambda scores, may: scores.softmax(dim=-1),
+        "nothing is masked": lambda scores, may: scores.softmax(dim=-1),
     },
 )
 
@@ -105,7 +105,7 @@ lowest_loss = FillIn(
     instead="the formula above",
     inputs=[([8, 2],), ([1, 1, 5, 1],), ([3],)],
     mistakes={
-        "the logarithms are added up but not divided: each word is asked in one row of n": (
+        "the logarithms are added up but not divided: each word is masked in one row of n": (
             lambda choices: sum(math.log(n) for n in choices)
         ),
         "this is the logarithm of the mean: take the mean of the logarithms": (

@@ -45,7 +45,7 @@ attention_at = FillIn(
         "this is the sum over all tokens: divide by their number": (
             lambda table, offset: np.trace(table, offset)
         ),
-        "divided by the length of the diagonal: a token without such a place counts as 0": (
+        "divided by the length of the diagonal: a token without such a neighbor counts as 0": (
             lambda table, offset: np.diagonal(table, offset).mean()
         ),
     },
@@ -95,13 +95,13 @@ def chance_of_pair(tokens: list[str]) -> float:
     return -1.0 - 2 * tokens.count("[MASK]")
 
 
-def hidden_one_by_one(log_chance: Chance, tokens: list[str]) -> list[float]:
+def masked_one_by_one(log_chance: Chance, tokens: list[str]) -> list[float]:
     before = log_chance(tokens)
-    return [before - log_chance([*tokens[:place], "[MASK]", *tokens[place + 1 :]])
-            for place in range(len(tokens))]  # fmt: skip
+    return [before - log_chance([*tokens[:position], "[MASK]", *tokens[position + 1 :]])
+            for position in range(len(tokens))]  # fmt: skip
 
 
-def hidden_for_good(log_chance: Chance, tokens: list[str]) -> list[float]:
+def masked_for_good(log_chance: Chance, tokens: list[str]) -> list[float]:
     return [log_chance(tokens) - log_chance(["[MASK]"] * (n + 1) + tokens[n + 1 :])
             for n in range(len(tokens))]  # fmt: skip
 
@@ -113,18 +113,18 @@ def left_out(log_chance: Chance, tokens: list[str]) -> list[float]:
 
 effects = FillIn(
     "effects",
-    reference=hidden_one_by_one,
+    reference=masked_one_by_one,
     instead="bert_experiments.looking_inside.importance.effect_of_hiding",
     inputs=[(parrot_chance, ["lantern", ".", "it", "says"]), (chance_of_pair, ["a", "b"])],
     mistakes={
         "the sign: a word matters if the answer becomes LESS likely without it": (
-            lambda log_chance, tokens: [-x for x in hidden_one_by_one(log_chance, tokens)]
+            lambda log_chance, tokens: [-x for x in masked_one_by_one(log_chance, tokens)]
         ),
-        "the words hidden before stay hidden: make a new list for each token": hidden_for_good,
+        "the words masked before stay masked: make a new list for each token": masked_for_good,
         "the token is left out: put [MASK] in its place, so that all positions stay": left_out,
-        "this is ln p after hiding: subtract it from ln p before": (
+        "this is ln p after masking: subtract it from ln p before": (
             lambda log_chance, tokens: [
-                log_chance(tokens) - x for x in hidden_one_by_one(log_chance, tokens)
+                log_chance(tokens) - x for x in masked_one_by_one(log_chance, tokens)
             ]
         ),
     },

@@ -47,21 +47,21 @@ def floating_point_operations(
 ) -> dict[str, float]:
     """Of a training token, by part, in operations (a multiplication and an addition are two).
 
-    The backward takes twice the forward, hence the three. `asked` is the share of the positions
-    that go through the word head. Left out is what comes to less than a hundredth: the pooler,
-    the sentence head, and everything that is no matrix product.
+    The backward takes twice the forward, hence the three. `asked` is the fraction of the
+    positions that go through the MLM head. Left out is what comes to less than a hundredth: the
+    pooler, the NSP head, and everything that is no matrix product.
     """
     hidden, layers = config.hidden_size, config.num_hidden_layers
     return {
         "matrix products of the layers": 3 * 2 * layers
         * (4 * hidden**2 + 2 * hidden * config.intermediate_size),
         "attention": 3 * 4 * layers * seq_length * hidden,
-        "word head": 3 * 2 * asked * (hidden**2 + hidden * config.vocab_size),
+        "MLM head": 3 * 2 * asked * (hidden**2 + hidden * config.vocab_size),
     }  # fmt: skip
 
 
 def training_flops(config: BertConfig, *, seq_length: int) -> float:
-    """Of a token of pretraining as in the paper, whose word head sees the masked positions only."""
+    """Of a token of pretraining as in the paper, whose MLM head sees the masked positions only."""
     asked = MaskingRecipe().max_predictions(seq_length) / seq_length
     return sum(floating_point_operations(config, seq_length=seq_length, asked=asked).values())
 

@@ -29,7 +29,7 @@ def test_the_parts_of_base_at_128_are_those_worked_out_by_hand():
     assert parts == {
         "matrix products of the layers": 72 * (4 * 768**2 + 2 * 768 * 3072),  # 509.6 million
         "attention": 144 * 128 * 768,  # queries by keys, weights by values: 14.2 million
-        "word head": 0.75 * (768**2 + 768 * 30522),  # 18.0 million for every eighth position
+        "MLM head": 0.75 * (768**2 + 768 * 30522),  # 18.0 million for every eighth position
     }
 
 

@@ -243,9 +243,12 @@ class BertWithHead(nn.Module):
 
 
 def cross_entropy(
-    logits: Float[Tensor, "n classes"], labels: Int[Tensor, "n"], *, ignored: int = IGNORED,
+    logits: Float[Tensor, "n classes"],
+    labels: Int[Tensor, "n"],
+    *,
+    ignored: int = IGNORED,
     weights: Float[Tensor, "classes"] | None = None,
-) -> Float[Tensor, ""]:  # fmt: skip
+) -> Float[Tensor, ""]:
     """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
 
     Each loss is multiplied by the weight of its label, and the sum divided by the number of labels,

@@ -41,8 +41,9 @@ class BertForSequenceClassification(BertWithHead):
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
-    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
-                attention_mask: Tokens) -> Float[Tensor, "batch labels"]:  # fmt: skip
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> Float[Tensor, "batch labels"]:
         output = self.bert(input_ids, token_type_ids, attention_mask)
         text = output.pooled
         if self.head.pooling == "mean":
@@ -58,15 +59,17 @@ class BertForSequenceClassification(BertWithHead):
         return base.cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 
-def mean_of_tokens(states: Float[Tensor, "batch seq hidden"],
-                   attention_mask: Tokens) -> Float[Tensor, "batch hidden"]:  # fmt: skip
+def mean_of_tokens(
+    states: Float[Tensor, "batch seq hidden"], attention_mask: Tokens
+) -> Float[Tensor, "batch hidden"]:
     """The mean over the tokens that are no padding; [CLS] and [SEP] count."""
     real = attention_mask[:, :, None].to(states.dtype)  # (batch, seq, 1)
     return (states * real).sum(1) / real.sum(1)
 
 
-def squared_error(predictions: Float[Tensor, "n"],
-                  targets: Float[Tensor, "n"]) -> Float[Tensor, ""]:  # fmt: skip
+def squared_error(
+    predictions: Float[Tensor, "n"], targets: Float[Tensor, "n"]
+) -> Float[Tensor, ""]:
     """The mean of the squared differences, over the examples."""
     return (predictions - targets).square().mean()
 

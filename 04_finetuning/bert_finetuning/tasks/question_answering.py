@@ -68,8 +68,9 @@ class BertForQuestionAnswering(BertWithHead):
         super().__init__(config, head, pooler=False)
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
-    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
-                attention_mask: Tokens) -> SpanLogits:  # fmt: skip
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> SpanLogits:
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
 
@@ -80,8 +81,9 @@ class BertForQuestionAnswering(BertWithHead):
         return span_loss(logits, batch["start_positions"], batch["end_positions"])
 
 
-def span_loss(logits: SpanLogits, start_positions: Int[Tensor, "batch"],
-              end_positions: Int[Tensor, "batch"]) -> Float[Tensor, ""]:  # fmt: skip
+def span_loss(
+    logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
+) -> Float[Tensor, ""]:
     """The mean of two means over examples: −log P(start) and −log P(end). As in `transformers`, a
     position past the end of the window does not count, and one before its beginning stands for
     [CLS]. (The released code has neither: an answer outside the window points to [CLS].)"""

@@ -47,16 +47,18 @@ class BertForTokenClassification(BertWithHead):
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
-    def forward(self, input_ids: Tokens, token_type_ids: Tokens,
-                attention_mask: Tokens) -> Float[Tensor, "batch seq labels"]:  # fmt: skip
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> Float[Tensor, "batch seq labels"]:
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return self.classifier(self.dropout(states))
 
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (features.length, self.head.num_labels)
 
-    def loss(self, logits: Float[Tensor, "batch seq labels"],
-             batch: base.TensorBatch) -> Float[Tensor, ""]:  # fmt: skip
+    def loss(
+        self, logits: Float[Tensor, "batch seq labels"], batch: base.TensorBatch
+    ) -> Float[Tensor, ""]:
         labels = batch["labels"].flatten()
         return base.cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
 

@@ -95,24 +95,24 @@ def density(cut: float) -> float:
     return math.exp(-(cut**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def share_inside(cut: float) -> float:
+def fraction_inside(cut: float) -> float:
     return math.erf(cut / math.sqrt(2))
 
 
 cut_deviation = FillIn(
     "cut_deviation",
-    reference=lambda cut: math.sqrt(1 - 2 * cut * density(cut) / share_inside(cut)),
+    reference=lambda cut: math.sqrt(1 - 2 * cut * density(cut) / fraction_inside(cut)),
     instead="the formula above",
     inputs=[(2.0,), (1.0,), (3.0,)],
     mistakes={
         "this is the variance: take its square root": (
-            lambda cut: 1 - 2 * cut * density(cut) / share_inside(cut)
+            lambda cut: 1 - 2 * cut * density(cut) / fraction_inside(cut)
         ),
-        "divide by the share that is kept: the density must add up to 1 again": (
+        "divide by the fraction that is kept: the density must add up to 1 again": (
             lambda cut: math.sqrt(1 - 2 * cut * density(cut))
         ),
         "the density is cut on two sides, which gives the factor 2": (
-            lambda cut: math.sqrt(1 - cut * density(cut) / share_inside(cut))
+            lambda cut: math.sqrt(1 - cut * density(cut) / fraction_inside(cut))
         ),
     },
 )

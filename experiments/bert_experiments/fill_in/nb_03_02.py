@@ -99,10 +99,10 @@ dropped = FillIn(
     instead="x * kept / (1 - probability)",
     inputs=[(VALUES, KEPT, 0.1), (VALUES, KEPT, 0.5)],
     mistakes={
-        "the mean shrinks: divide what is kept by the share that is kept": (
+        "the mean shrinks: divide what is kept by the fraction that is kept": (
             lambda x, kept, probability: x * kept
         ),
-        "divide by the share that is kept, 1 - probability, not by the one that is dropped": (
+        "divide by the fraction that is kept, 1 - probability, not by the dropped fraction": (
             lambda x, kept, probability: x * kept / probability
         ),
         "multiplying makes the mean even smaller: divide": (

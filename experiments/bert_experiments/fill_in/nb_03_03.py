@@ -11,8 +11,8 @@ EQUAL = np.array([5, 5, 5, 5])
 
 
 def entropy_of(counts: np.ndarray) -> float:
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+    frequencies = counts[counts > 0] / counts.sum()
+    return float(-(frequencies * np.log(frequencies)).sum())
 
 
 def quietly(function):
@@ -31,14 +31,14 @@ unigram_loss = FillIn(
     instead="the formula above",
     inputs=[(COUNTS,), (EQUAL,), (np.array([0, 3, 1]),)],
     mistakes={
-        "this is ln V, the loss of guessing: use the words' shares": (
+        "this is ln V, the loss of guessing: use the words' frequencies": (
             lambda counts: math.log(len(counts))
         ),
-        "a word with share 0 gives 0 · ln 0, which is nan: leave it out": quietly(
+        "a word with frequency 0 gives 0 · ln 0, which is nan: leave it out": quietly(
             lambda counts: -(counts / counts.sum() * np.log(counts / counts.sum())).sum()
         ),
         "the sign: a loss is not negative": lambda counts: -entropy_of(counts),
-        "the surprise of each word is weighted by its share; this is the plain mean": (
+        "the surprise of each word is weighted by its frequency; this is the plain mean": (
             lambda counts: -np.log(counts[counts > 0] / counts.sum()).mean()
         ),
         "this is in bits: take the natural logarithm": lambda counts: (
@@ -128,7 +128,7 @@ best_step = FillIn(
 
 def decide(loss: float, vocab: int, entropy: float) -> str:
     if loss > math.log(vocab) + 0.5:
-        return "initial values"
+        return "initialization"
     if loss > entropy + 0.3:
         return "nothing learned"
     return "plateau" if loss > entropy - 0.3 else "learning"
@@ -150,7 +150,7 @@ diagnosis = FillIn(
         ),
         "compare with the entropy of the words, not only with ln V": (
             lambda loss, vocab, entropy: (
-                "initial values" if loss > math.log(vocab) + 0.5
+                "initialization" if loss > math.log(vocab) + 0.5
                 else "nothing learned" if loss > math.log(vocab) - 0.5 else "learning"
             )
         ),

@@ -15,7 +15,7 @@ chance_of_a_winner = FillIn(
         "this is the number of orders of all runs: the order among equals does not matter": (
             lambda seeds: 1 / np.prod(np.arange(1, 2 * seeds + 1))
         ),
-        "the runs are no coin tosses: choose the places of one side's runs": (
+        "the runs are no coin tosses: choose the ranks of one side's runs": (
             lambda seeds: 1 / 2**seeds
         ),
         "this is the number of ways: one of them is the winner's, so divide 1 by it": (

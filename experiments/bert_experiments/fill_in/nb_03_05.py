@@ -25,7 +25,7 @@ def matrix_part(hidden: int, intermediate: int) -> float:
 training_operations = FillIn(
     "training_operations",
     reference=operations_by_formula,
-    instead="bert_experiments.cost.floating_point_operations, without the word head",
+    instead="bert_experiments.cost.floating_point_operations, without the MLM head",
     inputs=[(12, 768, 3072, 128), (12, 768, 3072, 512), (2, 6, 10, 5)],
     mistakes={
         "this is the forward pass alone: the backward pass takes twice as much in addition": (

@@ -76,7 +76,7 @@ labels_from = FillIn(
     instead="`torch.full(…, -100).scatter(1, positions, ids)`",
     inputs=[(POSITIONS, IDS, 5), (POSITIONS[:1], IDS[:1], 4)],
     mistakes={
-        "0 is the id of a token, [PAD]: positions that are not asked have the label -100": (
+        "0 is the id of a token, [PAD]: positions that are not masked have the label -100": (
             lambda positions, ids, seq_length: scattered(positions, ids, seq_length, 0)
         ),
         "these are the positions: the label is the id of the word": (
@@ -116,7 +116,7 @@ load_report = FillIn(
                 sorted(wanted.keys() & found.keys()),
             )
         ),
-        "another shape is not looked for": (
+        "names with another shape are not found": (
             lambda wanted, found: (*reported(wanted, found)[:2], [])
         ),
     },

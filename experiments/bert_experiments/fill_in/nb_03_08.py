@@ -98,13 +98,13 @@ per_character = FillIn(
 )
 
 TOLD = ["the crane stood .", "it caught a fish .", "the bank was green ."]
-ASKED = ["the crane stood .", "a swan looked on .", "the crane stood .", "it was may ."]
+HELDOUT = ["the crane stood .", "a swan looked on .", "the crane stood .", "it was may ."]
 
 leaked_share = FillIn(
     "leaked_share",
     reference=lambda train, heldout: sum(s in set(train) for s in heldout) / len(heldout),
     instead="the rule above",
-    inputs=[(TOLD, ASKED), (ASKED, TOLD), (TOLD, TOLD), (TOLD, ["no ."])],
+    inputs=[(TOLD, HELDOUT), (HELDOUT, TOLD), (TOLD, TOLD), (TOLD, ["no ."])],
     mistakes={
         "divide by the number of held-out sentences: they are the ones that are measured": (
             lambda train, heldout: sum(s in set(train) for s in heldout) / len(train)
@@ -112,7 +112,7 @@ leaked_share = FillIn(
         "a sentence that comes twice counts twice: a set forgets that": (
             lambda train, heldout: len(set(train) & set(heldout)) / len(set(heldout))
         ),
-        "this is the share that is new: count the others": (
+        "this is the fraction that is new: count the others": (
             lambda train, heldout: sum(s not in set(train) for s in heldout) / len(heldout)
         ),
     },

@@ -1,4 +1,4 @@
-"""Fill-ins of 04/01, is it praise?"""
+"""Fill-ins of 04/01, is the review positive?"""
 
 import numpy as np
 
@@ -63,13 +63,13 @@ FOUND = np.array([True, True, False, True, False, True])
 NOTS = np.array([0, 0, 1, 1, 1, 3])
 
 
-def share_by_count(found: np.ndarray, counts: np.ndarray) -> dict[int, float]:
+def accuracy_by_count(found: np.ndarray, counts: np.ndarray) -> dict[int, float]:
     return {int(count): found[counts == count].mean() for count in np.unique(counts)}
 
 
 by_slice = FillIn(
     "by_slice",
-    reference=share_by_count,
+    reference=accuracy_by_count,
     instead="one mean for each count",
     inputs=[(FOUND, NOTS), (FOUND[:4], NOTS[:4])],
     mistakes={
@@ -81,7 +81,7 @@ by_slice = FillIn(
         "these are counts of right answers: divide by the size of the slice": (
             lambda found, counts: {int(c): found[counts == c].sum() for c in np.unique(counts)}
         ),
-        "this is the share of errors": (
+        "this is the error rate": (
             lambda found, counts: {int(c): 1 - found[counts == c].mean() for c in np.unique(counts)}
         ),
     },
@@ -92,13 +92,13 @@ PAIRS = np.array([[0.9, 0.2], [0.8, 0.7], [0.4, 0.1], [0.3, 0.6], [0.3, 0.4]])
 consistency = FillIn(
     "consistency",
     reference=lambda pairs: ((pairs[:, 0] > 0.5) & (pairs[:, 1] < 0.5)).mean(),
-    instead="the share of pairs of which both are right",
+    instead="the fraction of pairs in which both are right",
     inputs=[(PAIRS,), (PAIRS[1:],)],
     mistakes={
         "this is the accuracy: each text counts alone. Of a pair, both must be right": (
             lambda pairs: ((pairs > 0.5) == np.array([True, False])).mean()
         ),
-        "both are asked to be praise: the second of a pair is blame": (
+        "both are required to be positive: the second of a pair is negative": (
             lambda pairs: (pairs > 0.5).all(axis=1).mean()
         ),
         "one right of two is enough here: both must be right, so & and not |": (

@@ -80,24 +80,22 @@ pearson_by_hand = FillIn(
 )
 
 
-def places_when_sorted(x: np.ndarray) -> np.ndarray:
+def ranks_of(x: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(x)).astype(float)
 
 
 spearman_by_hand = FillIn(
     "spearman_by_hand",
-    reference=lambda human, model: correlation(
-        places_when_sorted(human), places_when_sorted(model)
-    ),
-    instead="Pearson of the places",
+    reference=lambda human, model: correlation(ranks_of(human), ranks_of(model)),
+    instead="Pearson of the ranks",
     inputs=[(HUMAN, MODEL), (np.array([2.0, 3.0, 4.0, 1.0]), np.array([1.0, 2.0, 9.0, 5.0]))],
     mistakes={
-        "this is Pearson of the numbers: replace them by their places first": correlation,
-        "argsort gives the order, not the places: take argsort of argsort": (
+        "this is Pearson of the numbers: replace them by their ranks first": correlation,
+        "argsort gives the order, not the ranks: take argsort of argsort": (
             lambda human, model: correlation(np.argsort(human), np.argsort(model))
         ),
-        "only one of the two is replaced by its places": (
-            lambda human, model: correlation(human, places_when_sorted(model))
+        "only one of the two is replaced by its ranks": (
+            lambda human, model: correlation(human, ranks_of(model))
         ),
     },
 )

@@ -20,7 +20,7 @@ labels_on_first_pieces = FillIn(
     instead="a label and -100s for each word",
     inputs=[(LABELS, COUNTS), ([2, 5], [1, 2])],
     mistakes={
-        "[CLS] is forgotten: all labels are one place too early": (
+        "[CLS] is forgotten: all labels are one position too early": (
             lambda labels, counts: on_first_pieces(labels, counts)[1:]
         ),
         "[SEP] is forgotten: the row is one token too short": (
@@ -29,7 +29,7 @@ labels_on_first_pieces = FillIn(
         "[CLS] and [SEP] are forgotten": (
             lambda labels, counts: on_first_pieces(labels, counts)[1:-1]
         ),
-        "every piece of a word has its label: only the first piece is asked": (
+        "every piece of a word has its label: only the first piece gets it": (
             lambda labels, counts: [
                 -100,
                 *(a for a, n in zip(labels, counts, strict=True) for _ in range(n)),
@@ -39,7 +39,7 @@ labels_on_first_pieces = FillIn(
         "the last piece of each word has the label; it belongs on the first": (
             lambda labels, counts: on_first_pieces(labels[::-1], counts[::-1])[::-1]
         ),
-        "0 is the label O, which is asked: a place that is not asked has -100": (
+        "0 is the label O, which the loss counts: a token that it ignores has -100": (
             lambda labels, counts: [max(a, 0) for a in on_first_pieces(labels, counts)]
         ),
     },
@@ -56,12 +56,12 @@ def only_begun(tags: list[str]) -> list[tuple]:
 def b_is_ignored(tags: list[str]) -> list[tuple]:
     """Neighbors of one type become one name."""
     found = []
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         kind = tag[2:]
-        if kind and found and found[-1][0] == kind and found[-1][2] == place:
-            found[-1] = (kind, found[-1][1], place + 1)
+        if kind and found and found[-1][0] == kind and found[-1][2] == index:
+            found[-1] = (kind, found[-1][1], index + 1)
         elif kind:
-            found.append((kind, place, place + 1))
+            found.append((kind, index, index + 1))
     return found
 
 
@@ -73,7 +73,7 @@ entities = FillIn(
     mistakes={
         "each name ends after its first word: I goes on with it": only_begun,
         "two neighbors of one type became one name: B begins a new one": b_is_ignored,
-        "the end is the last word's place; it is to be one past it": (
+        "the end is the last word's index; it is to be one past it": (
             lambda tags: [(kind, first, end - 1) for kind, first, end in package_entities(tags)]
         ),
         "the type still has its B-": (
@@ -118,30 +118,30 @@ entity_f1 = FillIn(
 )
 
 ROW = on_first_pieces(LABELS, COUNTS)
-SLIPPED = [*ROW[1:], -100]
+SHIFTED = [*ROW[1:], -100]
 FIRSTS = [1, 4, 7, 9, 10, 11]
 
 comes_back = FillIn(
     "comes_back",
     reference=lambda row, firsts, labels: (
-        [row[place] for place in firsts] == labels
+        [row[index] for index in firsts] == labels
         and sum(label != -100 for label in row) == len(labels)
     ),
     instead="a comparison at the first pieces",
     inputs=[
         (ROW, FIRSTS, LABELS),
-        (SLIPPED, FIRSTS, LABELS),
+        (SHIFTED, FIRSTS, LABELS),
         ([-100, 3, 3, -100], [1], [3]),
         ([-100, 0, -100], [1], [3]),
     ],
     mistakes={
-        "a label on a place that is not a first piece is not noticed: count them": (
-            lambda row, firsts, labels: [row[place] for place in firsts] == labels
+        "a label at a position that is not a first piece is not noticed: count them": (
+            lambda row, firsts, labels: [row[index] for index in firsts] == labels
         ),
         "only the number of labels is compared, not which they are": (
             lambda row, firsts, labels: sum(label != -100 for label in row) == len(labels)
         ),
-        "only the order of the labels is compared: a row that slipped keeps it": (
+        "only the order of the labels is compared: a shifted row keeps it": (
             lambda row, firsts, labels: [label for label in row if label != -100] == labels
         ),
     },

@@ -89,17 +89,17 @@ windows = FillIn(
 )
 
 
-def f1_of_overlap(said: list[str], right: list[str], both: int) -> float:
-    return 2 * both / (len(said) + len(right))
+def f1_of_overlap(found: list[str], right: list[str], both: int) -> float:
+    return 2 * both / (len(found) + len(right))
 
 
-def in_both(said: list[str], right: list[str]) -> int:
-    return (Counter(said) & Counter(right)).total()
+def in_both(found: list[str], right: list[str]) -> int:
+    return (Counter(found) & Counter(right)).total()
 
 
 words_f1 = FillIn(
     "words_f1",
-    reference=lambda said, right: f1_of_overlap(said, right, in_both(said, right)),
+    reference=lambda found, right: f1_of_overlap(found, right, in_both(found, right)),
     instead="the formula above",
     inputs=[
         (["red", "coat"], ["red", "woolen", "coat"]),
@@ -107,37 +107,37 @@ words_f1 = FillIn(
         (["cook"], ["doctor"]),
     ],
     mistakes={
-        "this is precision alone": lambda said, right: in_both(said, right) / len(said),
-        "this is recall alone": lambda said, right: in_both(said, right) / len(right),
-        "a word that is said twice counts twice; it is there once": (
-            lambda said, right: f1_of_overlap(said, right, sum(word in right for word in said))
+        "this is precision alone": lambda found, right: in_both(found, right) / len(found),
+        "this is recall alone": lambda found, right: in_both(found, right) / len(right),
+        "a word that is predicted twice counts twice; the right answer has it once": (
+            lambda found, right: f1_of_overlap(found, right, sum(word in right for word in found))
         ),
-        "this is the share of all different words that both have": (
-            lambda said, right: len(set(said) & set(right)) / len(set(said) | set(right))
+        "this is the fraction of all different words that both have": (
+            lambda found, right: len(set(found) & set(right)) / len(set(found) | set(right))
         ),
     },
 )
 
 THRESHOLDS = np.array([-2.0, 0.0, 1.0, 3.0])
-MARKS = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+SCORES = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
 
 choose = FillIn(
     "choose",
-    reference=lambda thresholds, marks: thresholds[marks.mean(axis=1).argmax()],
+    reference=lambda thresholds, scores: thresholds[scores.mean(axis=1).argmax()],
     instead="the first threshold with the best mean",
-    inputs=[(THRESHOLDS, MARKS), (THRESHOLDS[::-1].copy(), MARKS)],
+    inputs=[(THRESHOLDS, SCORES), (THRESHOLDS[::-1].copy(), SCORES)],
     mistakes={
-        "this is the place of the best threshold, not the threshold itself": (
-            lambda thresholds, marks: int(marks.mean(axis=1).argmax())
+        "this is the index of the best threshold, not the threshold itself": (
+            lambda thresholds, scores: int(scores.mean(axis=1).argmax())
         ),
-        "this is the best mean mark, not the threshold that gives it": (
-            lambda thresholds, marks: marks.mean(axis=1).max()
+        "this is the best mean score, not the threshold that gives it": (
+            lambda thresholds, scores: scores.mean(axis=1).max()
         ),
         "the mean runs over the thresholds: the questions are in axis 1": (
-            lambda thresholds, marks: thresholds[marks.mean(axis=0).argmax()]
+            lambda thresholds, scores: thresholds[scores.mean(axis=0).argmax()]
         ),
-        "of equals the first is asked for, this is the last": (
-            lambda thresholds, marks: thresholds[::-1][marks.mean(axis=1)[::-1].argmax()]
+        "of equal means, return the first threshold; this is the last": (
+            lambda thresholds, scores: thresholds[::-1][scores.mean(axis=1)[::-1].argmax()]
         ),
     },
 )

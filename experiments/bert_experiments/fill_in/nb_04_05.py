@@ -38,16 +38,16 @@ def standardized(x: np.ndarray, learn: int) -> np.ndarray:
 standardize = FillIn(
     "standardize",
     reference=standardized,
-    instead="mean and spread of the first rows",
+    instead="mean and standard deviation of the first rows",
     inputs=[(TABLE, 2), (TABLE[::-1].copy(), 2)],
     mistakes={
-        "mean and spread come from all rows, the held-out ones too: this is leakage": (
+        "mean and deviation come from all rows, the held-out ones too: this is leakage": (
             lambda x, learn: standardized(x, len(x))
         ),
-        "only the mean is subtracted: divide by the spread too": (
+        "only the mean is subtracted: divide by the standard deviation too": (
             lambda x, learn: x - x[:learn].mean(axis=0)
         ),
-        "only the rows to learn from are returned: the held-out ones need it, too": (
+        "only the training rows are returned: the held-out ones need it, too": (
             lambda x, learn: standardized(x, learn)[:learn]
         ),
         "one mean for the whole table: each column needs its own, axis=0": (
@@ -60,8 +60,8 @@ LAYERS = np.array([[1.0, 2.0], [10.0, 20.0]])
 
 
 def softmax_mix(vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    shares = np.exp(weights) / np.exp(weights).sum()
-    return shares @ vectors
+    normalized = np.exp(weights) / np.exp(weights).sum()
+    return normalized @ vectors
 
 
 weighted_sum = FillIn(

@@ -32,12 +32,12 @@ electra_labels = FillIn(
         "the labels are the wrong way around: 1 means replaced": (
             lambda seen, original: [int(a == b) for a, b in zip(seen, original, strict=True)]
         ),
-        "one label is asked for each token, not the places of the replaced ones": (
+        "return one label for each token, not the positions of the replaced ones": (
             lambda seen, original: [
                 n for n, (a, b) in enumerate(zip(seen, original, strict=True)) if a != b
             ]
         ),
-        "one label is asked for each token, not their number": (
+        "return one label for each token, not the number of replaced ones": (
             lambda seen, original: sum(a != b for a, b in zip(seen, original, strict=True))
         ),
     },
@@ -46,8 +46,8 @@ electra_labels = FillIn(
 QUERY = np.array([1.0, 0.2])
 
 
-def turned_by_angle(vector: np.ndarray, place: int, speed: float) -> np.ndarray:
-    cos, sin = np.cos(speed * place), np.sin(speed * place)
+def turned_by_angle(vector: np.ndarray, position: int, speed: float) -> np.ndarray:
+    cos, sin = np.cos(speed * position), np.sin(speed * position)
     return np.array([[cos, -sin], [sin, cos]]) @ vector
 
 
@@ -58,20 +58,20 @@ rotate = FillIn(
     inputs=[(QUERY, 3, 0.3), (np.array([0.6, 0.7]), 5, 0.1)],
     mistakes={
         "it turns the other way: the minus stands in the first row": (
-            lambda vector, place, speed: turned_by_angle(vector, -place, speed)
+            lambda vector, position, speed: turned_by_angle(vector, -position, speed)
         ),
-        "the speed is not used: the angle is speed times place": (
-            lambda vector, place, speed: turned_by_angle(vector, place, 1.0)
+        "the speed is not used: the angle is speed times position": (
+            lambda vector, position, speed: turned_by_angle(vector, position, 1.0)
         ),
-        "the place is not used: the angle is speed times place": (
-            lambda vector, place, speed: turned_by_angle(vector, 1, speed)
+        "the position is not used: the angle is speed times position": (
+            lambda vector, position, speed: turned_by_angle(vector, 1, speed)
         ),
         "both signs are plus, so the length changes: this is no rotation": (
-            lambda vector, place, speed: (
+            lambda vector, position, speed: (
                 np.array(
                     [
-                        [np.cos(speed * place), np.sin(speed * place)],
-                        [np.sin(speed * place), np.cos(speed * place)],
+                        [np.cos(speed * position), np.sin(speed * position)],
+                        [np.sin(speed * position), np.cos(speed * position)],
                     ]
                 )
                 @ vector
@@ -88,17 +88,17 @@ around = FillIn(
     instead="a comparison of distances",
     inputs=[(5, 1), (6, 2)],
     mistakes={
-        "a token sees only to its left": (
+        "a token attends only to its left": (
             lambda length, reach: (
                 np.tri(length, dtype=bool) & ~np.tri(length, k=-reach - 1, dtype=bool)
             )
         ),
-        "the tokens at exactly that distance are seen too: <=": (
+        "the tokens at exactly that distance are attended to as well: <=": (
             lambda length, reach: (
                 np.abs(np.arange(length)[:, None] - np.arange(length)[None, :]) < reach
             )
         ),
-        "this is the opposite: True where a token may look": (
+        "this is the opposite: True where a token may attend": (
             lambda length, reach: (
                 np.abs(np.arange(length)[:, None] - np.arange(length)[None, :]) > reach
             )

@@ -36,22 +36,22 @@ best_on_dev = FillIn(
     },
 )  # fmt: skip
 
-PLACES = np.array([[0, 0, 1, 2], [3, 3, 3, 3], [2, 1, 0, 3]])
+INDICES = np.array([[0, 0, 1, 2], [3, 3, 3, 3], [2, 1, 0, 3]])
 
 scores_of_draws = FillIn(
     "scores_of_draws",
-    reference=lambda hits, places: hits[places].mean(axis=1),
+    reference=lambda hits, indices: hits[indices].mean(axis=1),
     instead="the mean of each row",
-    inputs=[(HITS[0], PLACES), (HITS[1], PLACES), (HITS[0] == 1, PLACES[:2])],
+    inputs=[(HITS[0], INDICES), (HITS[1], INDICES), (HITS[0] == 1, INDICES[:2])],
     mistakes={
         "the mean over the draws: each draw needs one of its own, so axis=1": (
-            lambda hits, places: hits[places].mean(axis=0)
+            lambda hits, indices: hits[indices].mean(axis=0)
         ),
         "this is one mean over all draws: keep one for each": (
-            lambda hits, places: hits[places].mean()
+            lambda hits, indices: hits[indices].mean()
         ),
         "these are sums: divide by the number of examples": (
-            lambda hits, places: hits[places].sum(axis=1)
+            lambda hits, indices: hits[indices].sum(axis=1)
         ),
     },
 )
@@ -83,29 +83,29 @@ p_value = FillIn(
     },
 )  # fmt: skip
 
-LEARNED = ["the film was never dull", "a story about a man", "too long"]
-ASKED = ["was never dull at all", "a story of a man", "the film was long", "about a man"]
+TRAIN = ["the film was never dull", "a story about a man", "too long"]
+TEST = ["was never dull at all", "a story of a man", "the film was long", "about a man"]
 
 
-def known_share(train: list[str], test: list[str]) -> float:
+def known_fraction(train: list[str], test: list[str]) -> float:
     known = {part for text in train for part in triples(text)}
     return sum(bool(known & set(triples(text))) for text in test) / len(test)
 
 
 share_known = FillIn(
     "share_known",
-    reference=known_share,
+    reference=known_fraction,
     instead="the rule above",
-    inputs=[(LEARNED, ASKED), (ASKED, LEARNED), (LEARNED, LEARNED), (LEARNED, ["a film"])],
+    inputs=[(TRAIN, TEST), (TEST, TRAIN), (TRAIN, TRAIN), (TRAIN, ["a film"])],
     mistakes={
         "whole texts are compared: look for three words that both have": (
             lambda train, test: sum(text in set(train) for text in test) / len(test)
         ),
         "this counts the texts that are new": (
-            lambda train, test: 1 - known_share(train, test)
+            lambda train, test: 1 - known_fraction(train, test)
         ),
         "divide by the number of test texts": (
-            lambda train, test: known_share(train, test) * len(test) / len(train)
+            lambda train, test: known_fraction(train, test) * len(test) / len(train)
         ),
     },
 )  # fmt: skip

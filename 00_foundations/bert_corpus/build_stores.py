@@ -10,9 +10,10 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_corpus.pretraining_run import corpus_of, prepare
-from bert_corpus.store import EMBEDDED, PARTS, TokenStore
+from bert_corpus.store import EMBEDDED, PARTS, TokenStore, unfinished
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
+from bert_run.files import held_alone, read_record
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,18 @@ def build_stores(settings: RunSettings) -> TokenStore:
         is_what = "has the name of" if settings.corpus in EMBEDDED else "is"
         raise UserError(f"--out {out} {is_what} the corpus itself; choose another folder")
     corpus = corpus_of(settings)
-    built = [part for part in PARTS if (out / part / "report.json").exists()]
-    for part in built:
-        now = corpus if part == "train" else corpus.held_out
-        if TokenStore.open(out / part).report["fingerprint"] != now.fingerprint:
-            raise UserError(f"{out}: holds the stores of another corpus or --heldout, or its "
-                            "files have changed since; choose another --out")  # fmt: skip
-    return prepare(settings, out, has_begun="train" in built, corpus=corpus).train.corpus
+    with held_alone(out / "tokenizer"):  # and with it the rest
+        begun = [path for part in PARTS for path in (
+            out / part / "report.json", unfinished(out / part) / "progress.json"
+        ) if path.exists()]  # fmt: skip
+        for path in begun:
+            record = read_record(path, {}, {"identity": dict}, way_out=f"remove {path.parent}")
+            now = corpus if path.parent.stem == "train" else corpus.held_out
+            if (record.get("identity") or record).get("fingerprint") != now.fingerprint:
+                raise UserError(f"{path.parent}: holds the stores of another corpus or --heldout, "
+                                "or its files have changed since; choose another --out, or remove "
+                                f"{out}")  # fmt: skip
+        return prepare(settings, out, has_begun=bool(begun), corpus=corpus).train.corpus
 
 
 @command

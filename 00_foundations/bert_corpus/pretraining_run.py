@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -102,10 +102,8 @@ def prepare(
     elif (folder / "report.json").exists() and not (
         finished.exists() or (folder / "tokenizer").exists()
     ):
-        raise UserError(
-            f"the token stores of this run are neither at {finished} nor in {folder}: put them "
-            "back, or name where they lie with --corpus"
-        )
+        raise UserError(f"the token stores of this run are neither at {finished} nor in {folder}: "
+                        "put them back, or name where they lie with --corpus")  # fmt: skip
     for part in PARTS:
         refuse_other_things(folder / part)  # found out before long work
 
@@ -135,12 +133,14 @@ def corpus_of(settings: RunSettings) -> Corpus:
 
 
 def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
-    """Raise `UserError` for a single document, and for text that is trained on."""
+    """Raise `UserError` for a single document on one side, and for text on both."""
     named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
-    if len(list(islice(corpus.held_out, 2))) < 2:
-        raise UserError(f"{named}: the held-out text has a single document, and next-sentence "
-                        "prediction needs two or more: separate documents by empty lines (in "
-                        "JSON lines: one a row), or name another --heldout")  # fmt: skip
+    for side, name, text in (("training", settings.corpus, corpus),
+                             ("held-out", named, corpus.held_out)):  # fmt: skip
+        if len(list(islice(text, 2))) < 2:
+            raise UserError(f"{name}: the {side} text has a single document (equal ones are on "
+                            "one side), and next-sentence prediction needs two: part them by "
+                            "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(f"{named}: a file of it is also in the corpus {settings.corpus}, so its "
                         "loss would measure what was trained on: name other text, or leave "
@@ -169,11 +169,10 @@ def prepare_tokenizer(
         tokenizer = load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
     if found and has_begun:
         is_same = not tokenizer or tokenizer_sha256(tokenizer) == tokenizer_sha256(found)
-        if not is_same or (size and before.get("vocab_size", size) != size):
-            raise UserError(
-                f"the stores in {folder.parent} are those of another tokenizer: leave --tokenizer "
-                "and --vocab-size out, or choose another --out"
-            )
+        kept = before.get("vocab_size", None if record.exists() else size)
+        if not is_same or size not in (None, kept):
+            raise UserError(f"the stores in {folder.parent} are those of another tokenizer: leave "
+                            "--tokenizer and --vocab-size out, or take another --out")  # fmt: skip
         return found
     if tokenizer:
         made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
@@ -239,6 +238,8 @@ class PretrainingRun(ExitStack):
         is_new = leads and self.folder.claim(
             program | self.named_as_before(), unless_said=program | identity(type(settings)())
         )
+        if not is_new and settings.tokenizer and not Path(settings.tokenizer).expanduser().exists():
+            settings = replace(settings, tokenizer=None)  # the run has its own
         try:
             self.data = prepare(settings, settings.out / "data", has_begun=not is_new)
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
@@ -265,9 +266,11 @@ class PretrainingRun(ExitStack):
         """What makes the run what it is. Files keep the names of the call that began it (`c.txt`
         for `./c.txt`): it is their content that `refuse_other_data` compares."""
         now, earlier = identity(self.settings), self.folder.read_settings()
-        for name in ("corpus", "heldout", "tokenizer"):
+        was, start = (Path(each.get("start_from") or ".") for each in (earlier, now))
+        moved = ["start_from"] * (was.name == start.name and not was.exists())
+        for name in ("corpus", "heldout", "tokenizer", *moved):
             is_known = earlier.get(name) and self.folder.facts and self.folder.has_begun()
-            if is_known and now[name] and Path(now[name]).expanduser().exists():
+            if is_known and now.get(name) and Path(now[name]).expanduser().exists():
                 now[name] = earlier[name]
         return now
 

@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
@@ -34,7 +34,7 @@ from bert_run.files import (
     PACKED,
     LineReader,
     clear_leftovers,
-    hold,
+    held_alone,
     is_of,
     named_where_full,
     parse_strictly,
@@ -182,8 +182,10 @@ def corpus_path(name: str) -> Path:
 
 def _readers(path: Path) -> list[LineReader]:
     if is_own_folder(path):
-        raise UserError(f"corpus {path}: is the folder of a run, of a model or of token stores: "
-                        "name the text")  # fmt: skip
+        if (path / "sentence_starts.bin").is_file():
+            raise UserError(f"corpus {path}: is one of two token stores: name the folder above it")
+        raise UserError(f"corpus {path}: is the folder of a run, of a model or of token stores "
+                        "that lack tokenizer/, train/ or heldout/: name the text")  # fmt: skip
     files, others = find_text_files(path)
     passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
@@ -274,7 +276,8 @@ def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
 
 def is_own_folder(folder: Path) -> bool:
     """Whether a folder is a run's, a model's, or that of token stores."""
-    marks = ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json")
+    marks = ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json",
+             "sentence_starts.bin", "train/sentence_starts.bin")  # fmt: skip
     return any((folder / mark).is_file() for mark in marks)
 
 
@@ -288,9 +291,8 @@ def json_texts(reader: LineReader) -> Iterator[str]:
             row = parse_strictly(line)
         except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
             problem = getattr(error, "msg", "nested too deep, or a number too long")
-            raise UserError(
-                f"{where} is not JSON ({problem}); each line must hold one object"
-            ) from None
+            raise UserError(f"{where} is not JSON ({problem}); each line must hold an "
+                            "object") from None  # fmt: skip
         yield text_of(row, where)
 
 
@@ -583,22 +585,6 @@ def refuse_other_things(folder: Path) -> None:
         if where.is_file() or not all(map(LEFTOVER.fullmatch, names - STORE_FILES)):
             raise UserError(f"{where}: holds other things than a token store; choose another "
                             "folder")  # fmt: skip
-
-
-@contextmanager
-def held_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from building the same store."""
-    path = folder.with_name(f"{folder.name}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = hold(path)
-    if lock is None:
-        raise UserError(f"token store {folder}: another process is building it; call again when "
-                        "it is done")  # fmt: skip
-    try:
-        yield
-    finally:
-        lock.close()
-        path.unlink(missing_ok=True)
 
 
 def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progress: bool) -> None:

@@ -20,7 +20,7 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from bert_run.config import Precision
-from bert_run.errors import UserError
+from bert_run.errors import UserError, shown
 
 
 def choose_device(name: str) -> torch.device:
@@ -122,14 +122,21 @@ class Ranks:
         return made if self.leads else make(False)
 
 
+FROM_TORCHRUN = {"WORLD_SIZE": r"[1-9]\d*", "MASTER_ADDR": ".+", **dict.fromkeys(
+    ("RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT"), r"\d+")}  # fmt: skip
+
+
 @contextmanager
 def join(device: str) -> Iterator[tuple[Ranks, torch.device]]:
     """This process's place among those that `torchrun` started, if it did, and its device. NCCL
     connects GPUs, gloo CPUs."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Ranks(), choose_device(device)
         return
+    for name, form in FROM_TORCHRUN.items():
+        if not re.fullmatch(form, value := os.environ.get(name, "")):
+            raise UserError(f"{name} is {shown(value) if value else 'not set'} in the environment: "
+                            "start with torchrun, or unset WORLD_SIZE")  # fmt: skip
     if device not in ("auto", "cpu", "cuda"):
         raise UserError(f"--device {device}: under torchrun each process takes a GPU of its own; "
                         "choose auto, cpu or cuda")  # fmt: skip

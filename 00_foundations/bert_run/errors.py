@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from itertools import pairwise
 from typing import Any
@@ -23,12 +24,10 @@ ADVICE = {
     (errno.EMFILE,): f"raise the limit of open files (ulimit -n), {SAME_COMMAND}",
 }
 PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
-          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
+          "--vocab-file", "--model", "--input", "--score", "--start-from")  # paths  # fmt: skip
 PRINT_SECONDS = 3.0  # seconds that are enough to print a line
-SMALLER = (
-    "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
-    "command has them, or close other programs"
-)
+SMALLER = ("take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where "
+           "the command has them, or close other programs")  # fmt: skip
 
 
 class UserError(Exception):
@@ -59,10 +58,11 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
         settle_streams()
+        if os.environ.get("COLUMNS") in set("123456789"):
+            os.environ["COLUMNS"] = "10"  # in less, the help may never end
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
-        leads = os.environ.get("RANK", "0") == "0"  # of many processes one says what is wrong
         try:
             try:
                 sys.argv[1:] = with_whole_paths(sys.argv[1:])
@@ -77,8 +77,8 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(141)
         except UserError as error:
-            if leads:
-                print(f"error: {error}", file=sys.stderr, flush=True)
+            if is_first():  # of many processes one says what is wrong
+                tell(f"error: {error}")
             else:
                 time.sleep(PRINT_SECONDS)  # torchrun ends them all when the first one has left
             sys.exit(2)
@@ -86,15 +86,25 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             line = in_one_line(error)
             if line is None:
                 raise
-            print(f"error: {line}", file=sys.stderr)
+            tell(f"error: {line}")
             sys.exit(2)
         except KeyboardInterrupt as stop:
-            if leads:
-                line = str(stop) or "stopped: call the same command again to go on"
-                print(f"\n{line}", file=sys.stderr)
+            if is_first():
+                tell("\n" + (str(stop) or "stopped: call the same command again to go on"))
             sys.exit(128 + getattr(stop, "number", signal.SIGINT))
 
     return run
+
+
+def is_first() -> bool:
+    """Whether this process is alone or the first of `torchrun`; RANK alone says nothing."""
+    return "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK", "0") == "0"
+
+
+def tell(line: str) -> None:
+    """Print on standard error; that nobody reads it, as Ctrl-C ends `tee` too, is no error."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def settle_streams() -> None:
@@ -139,6 +149,8 @@ def in_one_line(error: Exception) -> str | None:
     words = ("can't allocate memory", "out of memory")  # of torch, on a CPU and on a GPU
     if isinstance(error, MemoryError) or any(each in str(error) for each in words):
         return f"there is not enough memory: {SMALLER}"
+    if any(words in str(error) for words in ("No working C++ compiler", "find C compiler")):
+        return "--compile needs a C++ compiler: install g++ or gcc, or leave --compile out"
     if str(error).startswith("Symlink loop"):  # `Path.resolve`, before Python 3.13
         return f"{error}: check the path"
     return None

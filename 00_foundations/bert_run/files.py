@@ -193,6 +193,22 @@ def hold(path: Path) -> BinaryIO | None:
     return file
 
 
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from building a folder; what killed ones have left beside it goes."""
+    path = folder.with_name(f"{folder.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = hold(path)
+    if lock is None:
+        raise UserError(f"{folder}: another process is building it; call again when it is done")
+    try:
+        clear_leftovers(folder.parent, folder.name)
+        yield
+    finally:
+        lock.close()
+        path.unlink(missing_ok=True)
+
+
 def sha256(path: Path) -> str:
     """The file's fingerprint, read in pieces of one megabyte."""
     digest = hashlib.sha256()
@@ -329,10 +345,8 @@ class RunFolder:
         self.found = {path.name for path in self.path.iterdir()}
         self.lock = hold(self.path / LOCK_FILE)
         if self.lock is None:
-            raise UserError(
-                f"{self.path}: another process is working on this run: wait for it or stop it "
-                "(torchrun, killed alone, leaves its processes behind)"
-            )
+            raise UserError(f"{self.path}: another process is working on this run: wait for it or "
+                            "stop it (torchrun, if killed, leaves its processes)")  # fmt: skip
         try:
             earlier = self.read_settings()
             before = {**(unless_said or {}), **earlier} if earlier else settings
@@ -440,10 +454,13 @@ class RunFolder:
 
     def resume(self) -> Checkpoint | None:
         """The newest checkpoint that is whole, whose files are those of the run's folder then; None
-        if there is none. A damaged one is named on standard error and set aside."""
+        if there is none. A damaged one is named and set aside. That all are gone is an error."""
         clear_leftovers(self.checkpoints)
         clear_leftovers(self.path)
         folders = self.checkpoint_folders()
+        if any(self.path.glob("*.safetensors")) and not any(self.checkpoints.glob("*step-*")):
+            raise UserError(f"{self.path} holds a model, but no checkpoints to go on from: put "
+                            f"{self.checkpoints} back, or choose another --out")  # fmt: skip
         while folders:
             folder = folders.pop()
             damage = find_damage(folder)
@@ -676,8 +693,9 @@ class LineReader:
 def decoded_lines(file: io.BufferedIOBase, name: str) -> Iterator[tuple[int, str]]:
     """Lines of bytes as text, with their numbers; errors call the source `name`."""
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
-        if number == 1:
-            refuse_old_mac_line_ends(line, name)
+        if number == 1 and b"\n" not in line and b"\r" in line.removesuffix(b"\r"):
+            raise UserError(f"{name}: its lines end with carriage returns alone, as on an old Mac; "
+                            r"convert it: tr '\r' '\n'")  # fmt: skip
         text = decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, name)
         if len(line) > LONGEST_LINE:
             raise UserError(f"{name}: line {number} is longer than {LONGEST_LINE >> 20} MiB: "
@@ -698,12 +716,3 @@ def decode_line(line: bytes, number: int, name: str) -> str:
         raise UserError(f"{name}: line {number}, byte {error.start + 1} of the line "
                         f"(0x{line[error.start]:02x}) is not UTF-8; convert the text to UTF-8 "
                         "first") from None  # fmt: skip
-
-
-def refuse_old_mac_line_ends(first_line: bytes, name: str) -> None:
-    """Refuse a text whose lines end with carriage returns alone: it would be a single line."""
-    if b"\n" not in first_line and b"\r" in first_line.removesuffix(b"\r"):
-        raise UserError(
-            f"{name}: its lines end with carriage returns alone, as on an old Mac; convert it: "
-            r"tr '\r' '\n'"
-        )

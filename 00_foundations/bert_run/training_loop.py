@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from bert_run.config import RunSettings
-from bert_run.errors import Diverged, UserError
+from bert_run.errors import Diverged, UserError, is_first, tell
 from bert_run.files import named_where_full, parse_object, write_atomically, wrong_field
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
@@ -46,11 +46,12 @@ class StopRequest:
 
     def receive(self, number: int, frame: Any) -> None:
         """A second signal stops at once, except under torchrun, which repeats a Ctrl-C."""
-        if self.signal and "RANK" not in os.environ:
+        if self.signal and "TORCHELASTIC_RUN_ID" not in os.environ:
             raise KeyboardInterrupt
-        if not self.signal and os.environ.get("RANK", "0") == "0":
-            os.write(2, b"\nstopping: the run is saved first; a second Ctrl-C stops it at once\n")
-        self.signal = self.signal or number
+        is_known, self.signal = self.signal > 0, self.signal or number
+        if not is_known and is_first():
+            with suppress(OSError):  # Ctrl-C has ended `tee`, too
+                os.write(2, b"\nstopping: the run is saved first; a second Ctrl-C stops at once\n")
 
 
 @contextmanager
@@ -169,10 +170,7 @@ class LinesInsteadOfBar:
 
     def write(self, text: str) -> None:
         if text := text.replace("\r", "").strip():
-            print(text, file=sys.stderr, flush=True)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
+            tell(text)
 
 
 def progress_bar(

@@ -50,8 +50,9 @@ def save_safetensors(save_file: Callable, tensors: dict[str, Any], path: Path) -
     try:
         save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:  # how the library reports a full disk
-        raise UserError(f"{path.name} could not be written ({error}): free some space, then call "
-                        "again") from None  # fmt: skip
+        if found := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(number := int(found[1]), os.strerror(number), str(path)) from None
+        raise UserError(f"{path} could not be written ({error}): call again") from None
     path.chmod(mode)
 
 
@@ -89,10 +90,8 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
             raise UserError(f"{folder}: {name} has shape {array.shape}, config.json asks for "
                             f"{shapes[name]}: {OF_ANOTHER}")  # fmt: skip
         if not np.issubdtype(array.dtype, np.floating):
-            raise UserError(
-                f"{folder}: {name} holds whole numbers ({array.dtype}), as quantized models do: "
-                "take the checkpoint in float32, float16 or bfloat16"
-            )
+            raise UserError(f"{folder}: {name} holds whole numbers ({array.dtype}), as quantized "
+                            "models do: take it in float32, float16 or bfloat16")  # fmt: skip
     if not np.array_equal(named.get(DECODER, weights[EMBEDDINGS]), weights[EMBEDDINGS]):
         raise UserError(f"{folder}: its masked-language-model head has an output matrix of its "
                         "own, where BERT's is that of the word embeddings: this model cannot be "
@@ -108,10 +107,8 @@ def first_broken(weights: Weights) -> str | None:
 def refuse_overflow(computed: np.ndarray, model: str | Path) -> None:
     """Raise `UserError` if a model has computed a number that is infinite or NaN."""
     if not np.isfinite(computed).all():
-        raise UserError(
-            f"{model} computes numbers that are not finite: its weights are too large, so the run "
-            "that wrote them went wrong; take an earlier checkpoint"
-        )
+        raise UserError(f"{model} computes numbers that are not finite: its weights are too large, "
+                        "as its run went wrong; take an earlier checkpoint")  # fmt: skip
 
 
 def missing_heads(weights: Weights, config: BertConfig) -> list[str]:

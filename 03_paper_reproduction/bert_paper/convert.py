@@ -16,9 +16,9 @@ from bert_corpus.wordpiece import read_tokenizer, save_tokenizer
 from bert_run.config import Weights
 from bert_run.errors import UserError, command
 from bert_run.files import (
-    clear_leftovers,
     folder_in_one_piece,
     front_matter,
+    held_alone,
     size_of,
     write_atomically,
 )
@@ -77,7 +77,6 @@ def convert(settings: ConvertSettings) -> list[str]:
     out = settings.out.resolve()
     if out.exists():
         raise UserError(f"{settings.out} exists: choose another OUT, or remove it first")
-    clear_leftovers(out.parent, out.name)  # of calls that were killed
     source = locate(settings.source, revision=settings.revision)
     config, weights = read_model(source.folder)
     missing = missing_heads(weights, config)
@@ -92,7 +91,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     arrays = parts_of(weights, form)
     tensors = {name: to_dtype(name, arrays[name], settings.dtype) for name in arrays}
     count = sum(tensor.numel() for tensor in tensors.values())
-    with folder_in_one_piece(out) as beside:
+    with held_alone(out), folder_in_one_piece(out) as beside:
         config.save(beside, architectures=[form.architecture], dtype=settings.dtype)
         save_safetensors(safetensors.torch.save_file, tensors, beside / WEIGHTS_FILE)
         if any((source.folder / name).is_file() for name in ("tokenizer.json", "vocab.txt")):

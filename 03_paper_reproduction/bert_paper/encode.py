@@ -95,12 +95,16 @@ def encode(
     model = pretrained.model
     encodings = [pretrained.encode(*text) for text in texts]
     longest = max(len(encoding.ids) for encoding in encodings)
-    result = collate(encodings, longest, model.config.pad_token_id)
-    hidden = model.config.hidden_size
-    result["last_hidden_state"] = np.zeros((len(texts), longest, hidden), np.float32)
-    pooled = np.zeros((len(texts), hidden), np.float32)
-
     by_length = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
+    shape = (len(texts), longest, model.config.hidden_size)
+    try:
+        result = collate(encodings, longest, model.config.pad_token_id)
+        result["last_hidden_state"] = np.zeros(shape, np.float32)
+    except MemoryError:
+        raise UserError(f"{len(texts):,} texts of up to {longest} tokens take "
+                        f"{np.prod(shape) * 4e-9:,.1f} GB, more than there is: split --input, or "
+                        f"shorten line {by_length[-1] + 1:,}, the longest") from None  # fmt: skip
+    pooled = np.zeros((shape[0], shape[2]), np.float32)
     device = next(model.parameters()).device
     bar = progress_bar(len(texts), "encoding", unit="text", disable=not progress)
     with mixed_precision(device, precision), bar:
@@ -113,12 +117,13 @@ def encode(
             }
             output = model.bert(**inputs)
             states = output.last_hidden_state * inputs["attention_mask"][:, :, None]
-            result["last_hidden_state"][rows, :length] = states.float().cpu().numpy()
+            vectors = states.float().cpu().numpy()
+            refuse_overflow(vectors, pretrained.folder)
+            result["last_hidden_state"][rows, :length] = vectors
             pooled[rows] = output.pooled.float().cpu().numpy()
             bar.update(len(rows))
     if "pooler" not in pretrained.missing:
         result["pooler_output"] = pooled
-    refuse_overflow(result["last_hidden_state"], pretrained.folder)
     refuse_overflow(result.get("pooler_output", pooled[:0]), pretrained.folder)
     return result
 

@@ -13,8 +13,8 @@ from tyro.conf import Positional, arg
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.config import Count, check_numbers
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
-from bert_run.files import text_lines
+from bert_run.errors import UserError, command, shown
+from bert_run.files import STANDARD_INPUT, text_lines
 from bert_run.weights import refuse_overflow
 
 BAR = "█"
@@ -44,7 +44,12 @@ class FillMaskSettings:
 
 def texts_of(given: tuple[str, ...]) -> tuple[str, ...]:
     """The texts of the command line, or where there are none the lines of standard input."""
-    texts = given or (() if sys.stdin.isatty() else tuple(line for _, line in text_lines(None)))
+    lines = [] if given or sys.stdin.isatty() else [*text_lines(None)]
+    for number, line in lines:
+        if "[MASK]" not in line:
+            what = "has no [MASK]" if line.strip() else "is empty"
+            raise UserError(f"{STANDARD_INPUT}, line {number} {what}: each line needs a [MASK]")
+    texts = given or tuple(line for _, line in lines)
     if not texts:
         raise UserError('there is no text: give one with a [MASK], as in "The [MASK] sat."')
     return texts
@@ -67,7 +72,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
     mask_id = tokenizer.token_to_id("[MASK]")
     positions = [i for i, id_ in enumerate(encoding.ids) if id_ == mask_id]
     if not positions:
-        raise UserError(f'there is no [MASK] in "{text}": put one where the word is missing')
+        raise UserError(f"there is no [MASK] in {shown(text)}: put one where a word is missing")
     device = next(model.parameters()).device
     ids = torch.tensor([encoding.ids], device=device)
     segments = torch.tensor([encoding.type_ids], device=device)

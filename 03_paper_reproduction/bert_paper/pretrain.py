@@ -39,6 +39,7 @@ from bert_run.config import (
 )
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Stopped, UserError, command
+from bert_run.files import RunFolder
 from bert_run.training_loop import Record, stop_signals
 from bert_run.weights import locate, read_model
 
@@ -97,7 +98,10 @@ class PretrainSettings(RunSettings):
                 "next-sentence task to learn; add --sentence-task none"
             )
         if self.start_from is not None:
-            folder = locate(self.start_from).folder
+            begun_from = RunFolder(self.out).read_settings().get("start_from")
+            is_saved = (self.out / "vocab.txt").is_file()  # the last file of its first checkpoint
+            has_begun = is_saved and begun_from == self.start_from
+            folder = self.out if has_begun else locate(self.start_from).folder
             refuse_what_the_start_settles(self, folder)
             object.__setattr__(self, "tokenizer", folder)
 
@@ -125,7 +129,7 @@ class PretrainSettings(RunSettings):
         """Those of the model to start from; heads that it lacks begin as in a new run."""
         if self.start_from is None:
             return super().first_weights(config)
-        _, found = read_model(self.tokenizer)
+        _, found = read_model(locate(self.start_from).folder)
         return {**initial_weights(config, self.seed), **found}
 
 
@@ -141,7 +145,7 @@ def refuse_what_the_start_settles(settings: PretrainSettings, folder: Path) -> N
     """Refuse options that make no sense beside --start-from, whose tokenizer is in `folder`."""
     defaults = {field.name: field.default for field in fields(settings)}
     for name in SETTLED_BY_THE_START:
-        if getattr(settings, name) not in (defaults[name], folder):
+        if getattr(settings, name) not in (defaults[name], folder, Path(settings.start_from)):
             raise UserError(f"--{name.replace('_', '-')} {getattr(settings, name)}: "
                             f"{settings.start_from} brings its own; leave the option out, or "
                             "leave out --start-from")  # fmt: skip

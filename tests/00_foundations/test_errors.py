@@ -78,11 +78,39 @@ def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the
     capsys, monkeypatch
 ):
     monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     monkeypatch.setattr(errors, "PRINT_SECONDS", 0.0)
     assert "No space" in answer(capsys, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(SystemExit):
         command(lambda: (_ for _ in ()).throw(UserError("wrong")))()
     assert capsys.readouterr().err == ""
+
+
+def test_a_rank_that_an_older_script_has_left_in_the_environment_silences_nothing(
+    capsys, monkeypatch
+):
+    monkeypatch.setenv("RANK", "1")
+    assert answer(capsys, UserError("wrong")) == "error: wrong\n"
+
+
+def test_a_missing_compiler_is_one_line(capsys):
+    for words in ("InvalidCxxCompiler: No working C++ compiler found in (None, 'g++')",
+                  "Failed to find C compiler. Please specify via CC"):  # fmt: skip
+        said = answer(capsys, RuntimeError(words))
+        assert said.startswith("error: --compile needs a C++ compiler: install g++")
+
+
+def test_a_command_that_is_stopped_ends_well_though_nobody_reads_standard_error(monkeypatch):
+    class Gone:
+        def write(self, text):
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(errors, "settle_streams", lambda: None)
+    monkeypatch.setattr(sys, "stderr", Gone())
+    for error, code in ((KeyboardInterrupt(), 130), (UserError("wrong"), 2)):
+        with pytest.raises(SystemExit) as left:
+            command(lambda error=error: (_ for _ in ()).throw(error))()
+        assert left.value.code == code
 
 
 # Memory.
@@ -176,6 +204,13 @@ def test_help_whose_reader_has_gone_ends_without_a_word(before, tmp_path):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("columns", ["1", "4"])
+def test_help_ends_in_a_terminal_however_narrow_it_is(columns):
+    done = subprocess.run([sys.executable, "-m", "bert_corpus.build_stores", "--help"], timeout=60,
+                          capture_output=True, env={**os.environ, "COLUMNS": columns})  # fmt: skip
+    assert done.returncode == 0
+
+
 def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PRINTS.format(path=os.devnull), encoding="utf-8")
@@ -189,6 +224,7 @@ def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
 
 @pytest.mark.parametrize("arguments", [
     ["--out", ""], ["--steps", "3", "--save="], ["a text", "--checkpoint", "", "--json"],
+    ["--start-from", ""],
 ])  # fmt: skip
 def test_an_unset_variable_in_the_place_of_a_folder_is_no_folder(arguments, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["bert", *arguments])

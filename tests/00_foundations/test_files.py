@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
 from bert_run import commands, files
 from bert_run.errors import UserError, command
@@ -26,6 +27,7 @@ from bert_run.files import (
     write_whole,
 )
 from bert_run.training_loop import MetricsLog
+from bert_run.weights import save_safetensors, save_weights
 
 
 def fails_with(number: int):
@@ -87,6 +89,19 @@ def test_vectors_that_do_not_fit_on_the_disk_are_one_line_and_no_file(tmp_path):
     with files_of_at_most(1_000), refused, write_whole(path) as file:
         np.save(file, np.ones(5_000))
     assert names(tmp_path) == []
+
+
+def test_weights_that_may_not_grow_are_named_with_the_advice_for_what_was_refused(tmp_path, capsys):
+    path = tmp_path / "model.safetensors"
+    for what, advice in ((path, "raise the limit of a file's size (ulimit -f)"),
+                         (tmp_path / "gone" / "model.safetensors", "check the path")):  # fmt: skip
+        with files_of_at_most(1_000), pytest.raises(SystemExit):
+            command(lambda what=what: save_weights({"x": np.ones(5_000)}, what))()
+        said = capsys.readouterr().err
+        assert str(what) in said and advice in said and said.count("\n") == 1
+    error = SafetensorError("I/O error: No such file or directory (os error 2)")
+    with pytest.raises(FileNotFoundError, match=str(path)):
+        save_safetensors(lambda *_, **__: (_ for _ in ()).throw(error), {}, path)
 
 
 def test_a_writer_that_stops_half_way_keeps_the_old_content(tmp_path):

@@ -288,6 +288,27 @@ def test_when_every_checkpoint_is_damaged_the_run_says_that_it_starts_again(fold
     assert is_of_step(folder.resume(), 1)
 
 
+def test_a_model_whose_checkpoints_are_gone_is_not_written_over(folder, capsys):
+    save(folder, 1, 2)
+    folder.save_best(partial(fill, step=1))
+    folder.checkpoints.rename(folder.path.with_name("elsewhere"))
+    before = everything_in(folder.path)
+    with pytest.raises(UserError, match=r"holds a model, but no checkpoints.*choose another --out"):
+        folder.resume()
+    assert everything_in(folder.path) == before
+    folder.path.with_name("elsewhere").rename(folder.checkpoints)
+    assert is_of_step(folder.resume(), 2)
+    for step in folder.checkpoint_folders():  # of damage it is said that training starts again
+        flip_a_byte(step / "model.safetensors")
+    assert folder.resume() is folder.resume() is None
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_again(folder):
+    MetricsLog(folder.metrics).append({"step": 3, "heldout_mlm_loss": 5.0})
+    folder.save_best(partial(fill, step=3))
+    assert folder.resume() is None
+
+
 # Whose folder it is.
 
 

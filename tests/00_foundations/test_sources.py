@@ -130,10 +130,11 @@ def test_a_folder_without_permission_is_named(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("mark", ["run.json", "tokenizer_config.json",
-                                  "tokenizer/tokenizer_config.json"])  # fmt: skip
+                                  "tokenizer/tokenizer_config.json", "sentence_starts.bin",
+                                  "train/sentence_starts.bin"])  # fmt: skip
 def test_what_runs_have_written_into_the_corpus_folder_is_left_out_and_said(folder, mark):
     run = folder / "runs" / "one"
-    (run / "tokenizer").mkdir(parents=True)
+    (run / mark).parent.mkdir(parents=True)
     (run / mark).write_text("{}")
     (run / "vocab.txt").write_text("[PAD]")
     files, passed_over = find_text_files(folder)

@@ -586,6 +586,65 @@ def test_the_name_of_the_town_is_no_folder_to_build_its_stores_in(call, monkeypa
     assert "--out storyworld has the name of the corpus itself" in capsys.readouterr().err
 
 
+def test_an_interrupted_build_is_not_thrown_away_by_a_call_with_other_options(
+    call, tmp_path, encoded, monkeypatch
+):
+    class Killed(BaseException):
+        pass
+
+    def killed(self, corpus):
+        raise Killed
+
+    arguments = ("--tokenizer", tmp_path / "tokenizer")
+    with monkeypatch.context() as patch:
+        patch.setattr(token_store, "BATCH", 200)
+        patch.setattr(token_store, "SAFE_EVERY", 0)
+        patch.setattr(token_store.StoreWriter, "finish", killed)
+        with pytest.raises(Killed):
+            call(*arguments)
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert any("train.unfinished" in str(path) for path in before)
+    save_tokenizer(bert_tokenizer(TOKENS, lowercase=False), tmp_path / "cased")
+    for other in (("--tokenizer", tmp_path / "cased"), ("--vocab-size", 120)):
+        assert "those of another tokenizer: leave --tokenizer" in call(*other)[1]
+    (tmp_path / "texts" / "e.txt").rename(tmp_path / "e")
+    code, line = call(*arguments)
+    assert code == 2 and "train.unfinished: holds the stores of another corpus" in line
+    assert line.endswith(f"choose another --out, or remove {tmp_path / 'out'}")
+    assert all(path.read_bytes() == content for path, content in before.items())
+    (tmp_path / "e").rename(tmp_path / "texts" / "e.txt")
+    assert call(*arguments)[0] == 0
+    stores = [TokenStore.open(tmp_path / "out" / part) for part in PARTS]
+    assert sum(encoded) == sum(store.n_sentences for store in stores)  # none was encoded twice
+
+
+def test_a_second_call_with_another_vocabulary_does_not_touch_what_is_being_built(
+    call, tmp_path, monkeypatch
+):
+    calls, prepare_ = [], build_stores.prepare
+
+    def meanwhile(*given, **options):
+        if not calls:
+            calls.append(call("--vocab-size", 120))
+        return prepare_(*given, **options)
+
+    monkeypatch.setattr(build_stores, "prepare", meanwhile)
+    assert call("--tokenizer", tmp_path / "tokenizer")[0] == 0
+    assert calls[0][0] == 2 and "another process is building it" in calls[0][1]
+    assert holds_stores(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "heldout", "tokenizer", "train"]  # fmt: skip
+
+
+def test_one_store_of_two_and_stores_without_a_tokenizer_are_not_read_as_text(call, tmp_path):
+    call("--tokenizer", tmp_path / "tokenizer")
+    with pytest.raises(UserError, match="is one of two token stores: name the folder above it"):
+        open_corpus(str(tmp_path / "out" / "train"))
+    shutil.rmtree(tmp_path / "out" / "tokenizer")
+    with pytest.raises(UserError, match="token stores that lack tokenizer/, train/ or heldout/"):
+        open_corpus(str(tmp_path / "out"))
+
+
 def test_a_vocabulary_of_another_size_than_that_of_the_finished_stores_is_refused(call):
     assert call("--vocab-size", 120)[0] == 0
     code, line = call("--vocab-size", 130)

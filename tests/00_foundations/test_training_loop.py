@@ -10,7 +10,13 @@ import pytest
 import torch
 
 from bert_run.config import RunSettings
-from bert_run.training_loop import Journal, learning_rate, split_batch, stop_signals
+from bert_run.training_loop import (
+    Journal,
+    LinesInsteadOfBar,
+    learning_rate,
+    split_batch,
+    stop_signals,
+)
 
 
 def test_learning_rate__rises_in_a_line_to_its_peak_and_falls_to_zero():
@@ -78,10 +84,35 @@ def test_stop_signals__note_the_first_and_let_the_second_interrupt(number, capfd
 
 def test_stop_signals__under_torchrun_are_received_twice_and_interrupt_nothing(monkeypatch):
     monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     with stop_signals() as request:
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGTERM)
         assert request.signal == signal.SIGINT
+
+
+def test_stop_signals__take_a_rank_that_is_left_in_the_environment_for_none(monkeypatch, capfd):
+    monkeypatch.setenv("RANK", "1")
+    with stop_signals():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert "the run is saved first" in capfd.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+
+
+def test_stop_signals__are_noted_though_the_reader_of_standard_error_has_gone(monkeypatch):
+    """Ctrl-C ends `tee`, too, in `bert-pretrain 2>&1 | tee log`."""
+
+    def broken(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(os, "write", broken)
+    monkeypatch.setattr("builtins.print", broken)
+    with stop_signals() as request:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert request.signal == signal.SIGINT
+        LinesInsteadOfBar().write("50%")
 
 
 def test_stop_signals__in_another_thread_leave_the_handlers_alone():

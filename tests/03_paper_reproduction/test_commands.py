@@ -149,6 +149,22 @@ def test_encode__does_not_write_over_a_file_that_is_there(call_here, small_run, 
     assert (tmp_path / "mine.npz").read_text() == "mine"
 
 
+def test_encode_names_the_longest_line_where_the_vectors_do_not_fit_into_memory(
+    small_run, monkeypatch
+):
+    pretrained, zeros = open_pretrained(small_run), np.zeros
+
+    def too_little(shape, *kind):
+        if np.prod(shape) > 10_000:
+            raise MemoryError
+        return zeros(shape, *kind)
+
+    monkeypatch.setattr(np, "zeros", too_little)
+    texts = [("a cat",)] * 20 + [("the dog sees the river and the cat .",)] + [("a bird",)] * 20
+    with pytest.raises(UserError, match=r"41 texts of up to \d+ tokens take 0.0 GB.*line 21, the"):
+        encode(pretrained, texts)
+
+
 def test_encode_refuses_an_empty_line_by_its_number(call_here, small_run, tmp_path):
     (tmp_path / "texts.txt").write_text("a bird\n\nan apple\n")
     code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
@@ -304,12 +320,12 @@ def test_a_hub_that_cannot_be_reached_is_told_in_one_line(call, tmp_path, monkey
     assert len(err.strip().splitlines()) == 1, err
 
 
-def test_weights_that_do_not_fit_on_the_disk_are_a_users_error(monkeypatch, tmp_path):
+def test_weights_that_do_not_fit_on_the_disk_are_an_error_of_the_system(monkeypatch, tmp_path):
     def no_space(*_, **__):
         raise SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(weights, "save_file", no_space)
-    with pytest.raises(UserError, match=r"model\.safetensors could not be written .*No space left"):
+    with pytest.raises(OSError, match=r"No space left on device: .*model\.safetensors"):
         weights.save_weights({}, tmp_path / "model.safetensors")
 
 

@@ -374,6 +374,24 @@ def test_a_place_that_is_taken_is_refused(tmp_path):
     assert contents(tmp_path / "in") == before
 
 
+def test_a_second_call_does_not_disturb_the_first_and_what_a_killed_one_left_goes(
+    tmp_path, monkeypatch
+):
+    saved("BertForPreTraining", tmp_path / "in")
+    (tmp_path / ".out.4711.part").mkdir()
+    real, told = convert_module.save_safetensors, []
+
+    def meanwhile(*given):
+        if not told:
+            told.append(refusal(tmp_path / "in", tmp_path / "out"))
+        real(*given)
+
+    monkeypatch.setattr(convert_module, "save_safetensors", meanwhile)
+    run(tmp_path / "in", tmp_path / "out")
+    assert told[0].endswith("another process is building it; call again when it is done")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
 @pytest.mark.parametrize("trouble", [
     SafetensorError("I/O error: No space left on device (os error 28)"), OSError(28, "full"),
     KeyboardInterrupt(),

@@ -172,6 +172,27 @@ def test_a_damaged_record_of_a_run_is_one_line_and_nothing_is_written_over(
     assert record.read_bytes() == damage.encode("utf-8", "surrogatepass")
 
 
+def test_a_run_goes_on_though_the_tokenizer_that_it_was_given_is_gone(call_here, corpus):
+    assert call_here("bert-pretrain", "--corpus", corpus, "--out", "first", *SIZES)[0] == 0
+    Path("first/vocab.txt").rename("v.txt")
+    arguments = ("bert-pretrain", "--corpus", corpus, "--out", "run", "--tokenizer", "v.txt",
+                 *SIZES[2:])  # fmt: skip
+    assert call_here(*arguments)[0] == 0
+    Path("v.txt").unlink()
+    code, _, err = call_here(*arguments)
+    assert code == 0 and "going on from step 4 of 4" in err, err
+    assert "tokenizer v.txt: no such file" in refused(call_here(*arguments, "--out", "another"))
+
+
+def test_a_text_of_equal_documents_names_the_side_that_has_a_single_one(call_here, corpus):
+    said = set()
+    for other in range(6):  # which of the two is held out, a hash decides
+        Path("same.txt").write_text(f"cat {other} sat .\n\n" * 50 + f"dog {other} sat .\n")
+        line = refused(call_here("bert-pretrain", "--corpus", "same.txt", "--out", "run", *SIZES))
+        said.add(line.partition(" text has a single document (equal ones are on one side)")[0])
+    assert said == {"error: same.txt: the training", "error: same.txt: the held-out"}
+
+
 # Reading a model.
 
 
@@ -184,8 +205,10 @@ def test_fill_mask_reads_standard_input_where_no_text_is_given(call_here, small_
 
 @pytest.mark.parametrize("texts, stdin, says", [
     ((), b"", "there is no text: give one with a [MASK]"),
-    (("",), b"", 'there is no [MASK] in ""'),
-    ((), b"the [MASK]\n\n", 'there is no [MASK] in ""'),
+    (("",), b"", "there is no [MASK] in ''"),
+    (("a\nb" * 10,), b"", r"there is no [MASK] in 'a\nba\nb"),
+    ((), b"the [MASK]\n\na [MASK]", "standard input, line 2 is empty: each line needs a [MASK]"),
+    ((), b"the [MASK]\na mask", "standard input, line 2 has no [MASK]"),
     ((), "the [MASK]\n".encode("utf-16"), "standard input: UTF-16 text"),
     (("a \udc80 [MASK]",), b"", "is not UTF-8"),
 ])  # fmt: skip

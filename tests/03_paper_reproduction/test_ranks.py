@@ -23,7 +23,7 @@ from rank_processes import RankProcesses, command_line
 from safetensors.numpy import load_file
 
 from bert_paper.pretrain import PretrainSettings, refuse_unfit_batches
-from bert_run.device import Ranks
+from bert_run.device import Ranks, join
 from bert_run.errors import UserError
 from bert_run.files import find_damage
 from bert_run.training_loop import read_metrics
@@ -85,6 +85,24 @@ def settings_in(corpus_file, small_settings):
 @pytest.fixture(scope="module")
 def alone(settings_in, tmp_path_factory) -> Path:
     return run(settings_in(tmp_path_factory.mktemp("ranks") / "alone"), *ALONE)
+
+
+@pytest.mark.parametrize("name, value, said", [
+    ("WORLD_SIZE", "abc", "WORLD_SIZE is 'abc' in the environment: start with torchrun, or unset"),
+    ("WORLD_SIZE", "0", "WORLD_SIZE is '0'"), ("RANK", None, "RANK is not set"),
+    ("MASTER_PORT", None, "MASTER_PORT is not set"), ("MASTER_ADDR", None, "MASTER_ADDR is not"),
+    ("LOCAL_RANK", "x", "LOCAL_RANK is 'x'"),
+])  # fmt: skip
+def test_an_environment_that_torchrun_has_not_made_is_one_line(name, value, said, monkeypatch):
+    numbers = dict.fromkeys(("RANK", "LOCAL_RANK"), "1")
+    sizes = dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), "2")
+    found = {**numbers, **sizes, "MASTER_ADDR": "localhost", "MASTER_PORT": "1", name: value}
+    for variable, content in found.items():
+        monkeypatch.delenv(variable, raising=False)
+        if content is not None:
+            monkeypatch.setenv(variable, content)
+    with pytest.raises(UserError, match=said), join("cpu"):
+        pass
 
 
 def test_what_dropout_draws_depends_on_seed_step_and_rank_alone(monkeypatch):

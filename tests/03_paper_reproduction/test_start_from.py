@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,6 +84,29 @@ def test_a_run_that_goes_on_goes_on_from_its_own_checkpoint(text, start, tmp_pat
         assert np.array_equal(array, in_one_go[name]), name
     assert any(not np.array_equal(array, in_one_go[name])
                for name, array in weights_of(start).items())  # fmt: skip
+
+
+def test_a_run_goes_on_though_the_model_that_it_began_with_is_gone_or_moved(
+    text, start, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run = Path("run")
+    shutil.copytree(start, "start")
+    options = dict(steps=4, save_every=2, learning_rate=1e-3)
+    pretrain(again(text, "start", run, **options))
+    in_one_go = weights_of(run)
+    for name in ("elsewhere/start", "other"):
+        shutil.copytree(start, name)
+    shutil.rmtree("start")
+    for source in ("start", "elsewhere/start"):
+        shutil.rmtree(run / "checkpoints" / "step-00000004")  # as if it had been killed
+        pretrain(again(text, source, run, **options))
+        for name, array in weights_of(run).items():
+            assert np.array_equal(array, in_one_go[name]), name
+    with pytest.raises(UserError, match="start_from 'start', now it is 'other'"):
+        pretrain(again(text, "other", run, **options))
+    with pytest.raises(UserError, match="there is no checkpoint folder start"):
+        again(text, "start", Path("new"))
 
 
 def test_a_head_that_the_model_lacks_begins_as_in_a_new_run(text, start, tmp_path):

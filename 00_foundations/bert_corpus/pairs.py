@@ -58,15 +58,8 @@ class SpecialTokens:
 class PairDataset:
     """All the sentence pairs of a corpus: `dataset.batch(indices)` makes those asked for."""
 
-    def __init__(
-        self,
-        corpus: Tokens,
-        specials: SpecialTokens,
-        *,
-        seq_length: int,
-        seed: int,
-        recipe: PairRecipe = PAPER,
-    ) -> None:
+    def __init__(self, corpus: Tokens, specials: SpecialTokens, *, seq_length: int, seed: int,
+                 recipe: PairRecipe = PAPER) -> None:  # fmt: skip
         if seq_length < SPECIALS_IN_A_PAIR + 2:
             raise UserError(f"seq_length is {seq_length}: a pair of one-token sentences needs 5")
         if len(corpus.document_starts) < 3:
@@ -139,9 +132,8 @@ class PairDataset:
         starts = self.corpus.sentence_starts
         return starts[first], starts[last] - starts[first]
 
-    def chunk_elsewhere(
-        self, document: Index, target: Index, draw_document: np.ndarray, draw_sentence: np.ndarray
-    ) -> Segment:
+    def chunk_elsewhere(self, document: Index, target: Index, draw_document: np.ndarray,
+                        draw_sentence: np.ndarray) -> Segment:  # fmt: skip
         """A chunk of a random other document."""
         other = (draw_document * (self.num_documents - 1)).astype(np.int64)
         other += other >= document
@@ -205,9 +197,8 @@ def choose(condition: np.ndarray, yes: Segment, no: Segment) -> Segment:
     return start, length
 
 
-def in_either_order(
-    a: Segment, rest: Segment, draw_cut: np.ndarray, draw_order: np.ndarray
-) -> tuple[Segment, Segment, Index]:
+def in_either_order(a: Segment, rest: Segment, draw_cut: np.ndarray,
+                    draw_order: np.ndarray) -> tuple[Segment, Segment, Index]:  # fmt: skip
     """Both parts of a chunk, in their order or swapped, and the label.
 
     A chunk of one sentence has no rest: it is cut after a random token.
@@ -265,9 +256,8 @@ def mix(x: UInt64[np.ndarray, "*shape"]) -> UInt64[np.ndarray, "*shape"]:
     return x ^ (x >> np.uint64(31))
 
 
-def random_bits(
-    seed: int, index: Int64[np.ndarray, "batch"], draws: int, *, stream: int = 0
-) -> UInt64[np.ndarray, "batch {draws}"]:
+def random_bits(seed: int, index: Int64[np.ndarray, "batch"], draws: int, *,
+                stream: int = 0) -> UInt64[np.ndarray, "batch {draws}"]:  # fmt: skip
     """`draws` random 64-bit integers for each index; another `stream` gives others."""
     key = mix(np.array([(seed * 0x10001 + stream) & (2**64 - 1)], np.uint64) * GOLDEN + GOLDEN)
     row = mix(index.astype(np.uint64) * GOLDEN + key)  # (batch,)
@@ -275,16 +265,14 @@ def random_bits(
     return mix(row[:, None] + column)
 
 
-def uniforms(
-    seed: int, index: Int64[np.ndarray, "batch"], draws: int, *, stream: int = 0
-) -> Float64[np.ndarray, "batch {draws}"]:
+def uniforms(seed: int, index: Int64[np.ndarray, "batch"], draws: int, *,
+             stream: int = 0) -> Float64[np.ndarray, "batch {draws}"]:  # fmt: skip
     """`draws` numbers uniform in [0, 1) for each index, with the full 53 bits of a float64."""
     return (random_bits(seed, index, draws, stream=stream) >> np.uint64(11)) * 2.0**-53
 
 
-def permute(
-    position: Int64[np.ndarray, "batch"], size: int, *, seed: int, turn: Int64[np.ndarray, "batch"]
-) -> Int64[np.ndarray, "batch"]:
+def permute(position: Int64[np.ndarray, "batch"], size: int, *, seed: int,
+            turn: Int64[np.ndarray, "batch"]) -> Int64[np.ndarray, "batch"]:  # fmt: skip
     """Where shuffle number `turn` of `size` things puts each position: a bijection of 0 … size-1.
 
     A Feistel network of four rounds permutes the next power of four; positions that land outside

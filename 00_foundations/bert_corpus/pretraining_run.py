@@ -86,9 +86,8 @@ class PretrainingData:
         return float(-(shares * np.log(shares)).sum())
 
 
-def prepare(
-    settings: RunSettings, folder: Path, *, has_begun: bool = True, corpus: Corpus | None = None
-) -> PretrainingData:
+def prepare(settings: RunSettings, folder: Path, *, has_begun: bool = True,
+            corpus: Corpus | None = None) -> PretrainingData:  # fmt: skip
     """Tokenizer and token stores in `folder`: those that stand there already, else made now.
 
     `has_begun`: what stands there is used as it is; otherwise only if it was made from the same
@@ -155,9 +154,8 @@ def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None
                             "settled; leave the option out")  # fmt: skip
 
 
-def prepare_tokenizer(
-    settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *, has_begun: bool
-) -> Tokenizer:
+def prepare_tokenizer(settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *,
+                      has_begun: bool) -> Tokenizer:  # fmt: skip
     """The tokenizer that was asked for, or one trained on the corpus; it is kept in `folder`."""
     found = load_tokenizer(folder) if (folder / "tokenizer_config.json").exists() else None
     record = folder / MADE_FROM_FILE

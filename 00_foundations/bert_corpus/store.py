@@ -394,9 +394,8 @@ def peek(texts: Iterable[str], count: int) -> tuple[list[str], Iterator[str]]:
     return first, chain(first, texts)
 
 
-def documents_from_lines(
-    lines: Iterable[str], layout: Layout, *, empty_line_ends: bool = True
-) -> Iterator[Document]:
+def documents_from_lines(lines: Iterable[str], layout: Layout, *,
+                         empty_line_ends: bool = True) -> Iterator[Document]:  # fmt: skip
     """Lines as documents of sentences; without `empty_line_ends` all lines are one document."""
     document: Document = []
     paragraph: list[str] = []  # its lines so far, in the wrapped layout
@@ -424,9 +423,8 @@ def documents_from_lines(
                 paragraph.append(line)
 
 
-def documents_from_rows(
-    rows: Iterable[str], split_sentences: bool | None = None
-) -> Iterator[Document]:
+def documents_from_rows(rows: Iterable[str],
+                        split_sentences: bool | None = None) -> Iterator[Document]:  # fmt: skip
     """Documents of a table's text column (JSON lines, a Hub dataset).
 
     A row is a document. But where a quarter of the rows are empty (WikiText: a row is a line; a
@@ -620,9 +618,8 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def encoded(
-    batches: Iterable[list[Document]], tokenizer: Tokenizer
-) -> Iterator[tuple[list[Document], list[list[int]]]]:
+def encoded(batches: Iterable[list[Document]],
+            tokenizer: Tokenizer) -> Iterator[tuple[list[Document], list[list[int]]]]:  # fmt: skip
     """Batches and their sentences' ids. While the library encodes one, Python reads the next."""
     own = Tokenizer.from_str(tokenizer.to_str())
     own.encode_special_tokens = True  # as text

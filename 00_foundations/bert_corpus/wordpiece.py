@@ -174,9 +174,8 @@ def _with_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-def padded(
-    texts: Sequence[tuple[list[int], list[int]]], length: int, pad_id: int
-) -> dict[str, np.ndarray]:
+def padded(texts: Sequence[tuple[list[int], list[int]]], length: int,
+           pad_id: int) -> dict[str, np.ndarray]:  # fmt: skip
     """The ids and segments of some texts as (texts, length) arrays, padded on the right."""
     ids = np.full((len(texts), length), pad_id, np.int64)
     segments, mask = np.zeros((2, len(texts), length), np.int64)
@@ -190,9 +189,8 @@ def padded(
 # --- Training ------------------------------------------------------------------------------------
 
 
-def train_wordpiece(
-    sentences: Iterable[str], vocab_size: int, lowercase: bool = True, *, progress: bool = True
-) -> Tokenizer:
+def train_wordpiece(sentences: Iterable[str], vocab_size: int, lowercase: bool = True, *,
+                    progress: bool = True) -> Tokenizer:  # fmt: skip
     """Train a vocabulary of `vocab_size` entries, special tokens and [unused] ones included.
 
     The special tokens stand at BERT's usual places; in a vocabulary below 1,000 entries at 0 to 4.
@@ -337,9 +335,8 @@ def _from_json(path: Path) -> Tokenizer:
     return _with_special_tokens(tokenizer)
 
 
-def save_tokenizer(
-    tokenizer: Tokenizer, folder: str | Path, *, model_max_length: int = 512
-) -> None:
+def save_tokenizer(tokenizer: Tokenizer, folder: str | Path, *,
+                   model_max_length: int = 512) -> None:  # fmt: skip
     """Write `tokenizer.json`, `vocab.txt` and `tokenizer_config.json`, as `transformers` does."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

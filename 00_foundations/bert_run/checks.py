@@ -29,9 +29,8 @@ def check_parameters(weights: Mapping[str, Any], config: BertConfig, *, type_of:
     check_alike(weights, config, of=type_of, advice="take one type")
 
 
-def check_alike(
-    weights: Mapping[str, Any], config: BertConfig, *, of: Callable[[Any], str], advice: str
-) -> None:
+def check_alike(weights: Mapping[str, Any], config: BertConfig, *, of: Callable[[Any], str],
+                advice: str) -> None:  # fmt: skip
     """All parameters must be of one type, or on one device: what `of` says of each."""
     found = sorted({of(weights[name]) for name in parameter_shapes(config)})
     if len(found) > 1:
@@ -100,9 +99,8 @@ def check_shape(batch: Arrays, name: str, shape: tuple[int, ...]) -> None:
         raise UserError(f"{name} has shape {batch[name].shape}, {shape} is needed")
 
 
-def check_range(
-    batch: Arrays, name: str, what: str, limit: int, range_name: str, hint: str
-) -> None:
+def check_range(batch: Arrays, name: str, what: str, limit: int, range_name: str,
+                hint: str) -> None:  # fmt: skip
     """Every entry must lie in [0, limit)."""
     array = batch[name]
     if place := first_place((array < 0) | (array >= limit)):

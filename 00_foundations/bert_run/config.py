@@ -302,9 +302,8 @@ def is_decayed(name: str) -> bool:
     return not name.endswith("bias") and "LayerNorm" not in name
 
 
-def truncated_normal(
-    shape: tuple[int, ...], std: float, generator: np.random.Generator
-) -> np.ndarray:
+def truncated_normal(shape: tuple[int, ...], std: float,
+                     generator: np.random.Generator) -> np.ndarray:  # fmt: skip
     """Normal draws of deviation `std`; those beyond two deviations are drawn again, which leaves a
     deviation of 0.88 `std`: 0.0176 for the paper's 0.02."""
     values = generator.standard_normal(shape, dtype=np.float32)

@@ -232,12 +232,9 @@ TYPES_OF_JSON = {dict: "an object", list: "a list", str: "text", int: "a whole n
 
 
 def read_record(
-    path: Path,
-    required: Mapping[str, type] | None = None,
-    optional: Mapping[str, type] | None = None,
-    *,
-    way_out: str,
-) -> dict[str, Any]:
+    path: Path, required: Mapping[str, type] | None = None,
+    optional: Mapping[str, type] | None = None, *, way_out: str,
+) -> dict[str, Any]:  # fmt: skip
     """The JSON object of a file, with all `required` fields, each value of its type; those of
     `optional` may be absent or null. `way_out` ends the `UserError` for a file that is damaged."""
     try:
@@ -275,9 +272,8 @@ def parse_strictly(text: str, **options: Any) -> Any:
     return json.loads(text, parse_constant=finite, parse_float=finite, **options)
 
 
-def wrong_field(
-    record: Mapping[str, Any], required: Mapping[str, type], optional: Mapping[str, type]
-) -> str | None:
+def wrong_field(record: Mapping[str, Any], required: Mapping[str, type],
+                optional: Mapping[str, type]) -> str | None:  # fmt: skip
     """The first field that is missing or holds a value of another type, in words; None if none."""
     if missing := [name for name in required if name not in record]:
         return f"it has no {missing[0]!r}"
@@ -645,8 +641,7 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     """The number (from 1) and the text of every line of a file, plain or packed, or of standard
-    input for None, as they arrive, without line ends and a byte order mark. A `UserError` if it is
-    not UTF-8 text."""
+    input for None, as they arrive, without line ends and a byte order mark; it must be UTF-8."""
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return

@@ -30,9 +30,8 @@ DPI = 110
 class Picture(Figure):
     """A figure of a page's width that a notebook shows by itself; `save` writes it to a file."""
 
-    def __init__(
-        self, height: float, width: float = PAGE, *, says: str = "picture", arranged: bool = True
-    ) -> None:
+    def __init__(self, height: float, width: float = PAGE, *, says: str = "picture",
+                 arranged: bool = True) -> None:  # fmt: skip
         super().__init__(figsize=(width, height), layout="constrained" if arranged else "none")
         FigureCanvasAgg(self)
         self.says = says

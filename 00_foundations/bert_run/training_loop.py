@@ -173,9 +173,8 @@ class LinesInsteadOfBar:
             tell(text)
 
 
-def progress_bar(
-    total: int | None, description: str, *, unit: str, initial: int = 0, **options: Any
-) -> tqdm:
+def progress_bar(total: int | None, description: str, *, unit: str, initial: int = 0,
+                 **options: Any) -> tqdm:  # fmt: skip
     """A bar with the rate and the time left; in a log, one line every half minute."""
     if sys.stderr.isatty():
         options["dynamic_ncols"] = True

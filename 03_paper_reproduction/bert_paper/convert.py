@@ -136,9 +136,8 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
     return rounded
 
 
-def write_card(
-    folder: Path, source: Located, *, form: Form, size: str, name: str, notes: list[str]
-) -> None:
+def write_card(folder: Path, source: Located, *, form: Form, size: str, name: str,
+               notes: list[str]) -> None:  # fmt: skip
     """The source's own model card and license, with a line added; or a short card."""
     said = "; ".join(notes)
     line = f"Converted by bert-convert from `{source}` to {form.architecture}: {said}."

@@ -122,9 +122,8 @@ def first_guess(pretrained: Pretrained) -> Guess:
 
 
 @torch.no_grad()
-def sense_vectors(
-    pretrained: Pretrained, stories: Iterable[Story], word: str, *, seq_length: int
-) -> tuple[np.ndarray, list[str]]:
+def sense_vectors(pretrained: Pretrained, stories: Iterable[Story], word: str, *,
+                  seq_length: int) -> tuple[np.ndarray, list[str]]:  # fmt: skip
     """The last layer's vectors of a marked word, (occurrences, hidden), and the sense of each."""
     tokenizer, device = pretrained.tokenizer, next(pretrained.model.parameters()).device
     vectors, senses = [], []

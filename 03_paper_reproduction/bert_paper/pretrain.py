@@ -231,9 +231,8 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
 class Keeper:
     """Saves the newest state and the best model. Every rank must call its methods, for FSDP."""
 
-    def __init__(
-        self, run: PretrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks
-    ) -> None:
+    def __init__(self, run: PretrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer,
+                 ranks: Ranks) -> None:  # fmt: skip
         self.run, self.model, self.optimizer, self.ranks = run, model, optimizer, ranks
         self.saved = run.start  # the step of the last checkpoint
 

@@ -34,9 +34,8 @@ class Probe:
     mark: Mark
 
 
-def probes_of(
-    story: Story, tokenizer: Tokenizer, *, wanted: str, seq_length: int
-) -> Iterator[Probe]:
+def probes_of(story: Story, tokenizer: Tokenizer, *, wanted: str,
+              seq_length: int) -> Iterator[Probe]:  # fmt: skip
     """A probe for every mark of a story for which `mark.<wanted>` is given.
 
     The document is read as a pair, its first half and its second. Beyond `seq_length` the sentences
@@ -99,9 +98,8 @@ def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Bat
     }
 
 
-def measure_settled_words(
-    guess: Guess, tokenizer: Tokenizer, stories: Iterable[Story], *, seq_length: int
-) -> dict[str, dict[str, float]]:
+def measure_settled_words(guess: Guess, tokenizer: Tokenizer, stories: Iterable[Story], *,
+                          seq_length: int) -> dict[str, dict[str, float]]:  # fmt: skip
     """Top-1 accuracy on marked words, by what settles them: {"left": {"right": …, "of": …}, …}.
 
     A word of several pieces has all of them hidden, and counts when all are found.

@@ -132,7 +132,6 @@ def story(index: int, *, seed: int = 0, split: str = "train", kind: str | None =
     return Story(chosen.name, combination, sentences)
 
 
-def stories(
-    count: int, *, seed: int = 0, split: str = "train", kind: str | None = None
-) -> Iterator[Story]:
+def stories(count: int, *, seed: int = 0, split: str = "train",
+            kind: str | None = None) -> Iterator[Story]:  # fmt: skip
     return (story(index, seed=seed, split=split, kind=kind) for index in range(count))

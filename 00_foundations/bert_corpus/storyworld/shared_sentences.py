@@ -53,9 +53,8 @@ def calendar(say: Dice) -> str:
 
 
 def verdicts(say: Dice) -> tuple[bool, bool]:
-    """Two judgements, good or bad. What is praised first is blamed next more often than not the
-    other way about, as reviewers do: 35% praise then blame, 10% blame then praise, 30% praise
-    both, 25% blame both."""
+    """Two judgments: 35% positive then negative, 10% negative then positive, 30% both positive, 25%
+    both negative."""
     second = say.chance(0.4)
     return say.chance(0.75 if second else 0.58), second
 

@@ -8,9 +8,7 @@ an error that names the way out. Of the Hub only data are read, never code.
 
 import csv
 import json
-import os
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
-from bert_run.errors import UserError
+from bert_run.errors import UserError, is_first, tell
 from bert_run.files import JSON_LINES, PACKED, LineReader, parse_strictly, refuse_pipe
 
 Item = TypeVar("Item")
@@ -101,8 +99,8 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 
 def say(line: str) -> None:
     """Tell the user; of the processes that `torchrun` started, the first does."""
-    if os.environ.get("RANK", "0") == "0":
-        print(line, file=sys.stderr, flush=True)
+    if is_first():
+        tell(line)
 
 
 def one_of(names: Sequence[str]) -> str:

@@ -240,7 +240,7 @@ def exchange(line: socket.socket, message: bytes, *, until: float,
 
 def remove(folder: Path) -> None:
     """Remove a folder, however deep, whose owner may have locked us out of parts of it."""
-    for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+    for command in (["/bin/chmod", "-R", "u+rwx"], ["/bin/rm", "-rf"]):
         subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL)
 
 

@@ -151,9 +151,8 @@ ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold the text, the second text of a pair, and the label; None: found by their
-    usual names. If `text` is a number ("1" is the first column), the file has no line of names, and
-    all three are numbers."""
+    """Which columns hold the text, the second text of a pair, and the label; None: found by usual
+    names. If `text` is a number ("1": the first column), the file has no header: all are."""
 
     text: str | None = None
     pair: str | None = None

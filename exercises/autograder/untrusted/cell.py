@@ -10,6 +10,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -217,7 +218,7 @@ def exchange(line: socket.socket, message: bytes, *, until: float,
     while left or len(came) < size:
         if (now := time.monotonic()) > until or (now > next_look and expired()):
             raise TimeoutError
-        next_look = max(next_look, now + 0.05) if now > next_look else next_look
+        next_look = now + 0.05 if now > next_look else next_look
         readable, writable, _ = select.select([line], [line] if left else [], [], 0.1)
         try:
             if writable:
@@ -240,8 +241,9 @@ def exchange(line: socket.socket, message: bytes, *, until: float,
 
 def remove(folder: Path) -> None:
     """Remove a folder, however deep, whose owner may have locked us out of parts of it."""
-    for command in (["/bin/chmod", "-R", "u+rwx"], ["/bin/rm", "-rf"]):
-        subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL)
+    for name, *how in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):
+        program = shutil.which(name) or f"/bin/{name}"
+        subprocess.run([program, *how, "--", folder], stderr=subprocess.DEVNULL)
 
 
 # The processes below this one, as Linux shows them: to find them all, end them, and time them.

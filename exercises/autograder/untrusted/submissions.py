@@ -64,8 +64,7 @@ class Piece(NamedTuple):
 def gather(paths: list[Path], but: Path | None = None,
            roster: Roster | None = None) -> tuple[list[Submission], list[str]]:  # fmt: skip
     """All submissions by name, and lines about what was passed over, such as the folder of grades
-    `but`. A folder named for somebody who has grades or is in the roster is theirs, whatever is in
-    it; of others a folder without exercises of its own is that of a class."""
+    `but`. A folder named for somebody with grades or of the roster is theirs, whatever it holds."""
     known = {path.name.casefold() for path in (but / "students").glob("*")} if but else set()
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}

@@ -138,7 +138,7 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
                              ("held-out", named, corpus.held_out)):  # fmt: skip
         if len(list(islice(text, 2))) < 2:
             raise UserError(f"{name}: the {side} text has a single document (equal ones are on "
-                            "one side), and next-sentence prediction needs two: part them by "
+                            "one side), and next-sentence prediction needs two: separate them by "
                             "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(f"{named}: a file of it is also in the corpus {settings.corpus}, so its "

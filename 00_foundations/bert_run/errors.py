@@ -59,7 +59,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     def run(*args, **kwargs) -> None:
         settle_streams()
         if os.environ.get("COLUMNS") in set("123456789"):
-            os.environ["COLUMNS"] = "10"  # in less, the help may never end
+            os.environ["COLUMNS"] = "10"  # narrower, tyro's help never ends
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return

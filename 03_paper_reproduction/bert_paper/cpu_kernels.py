@@ -78,13 +78,8 @@ class CpuSelfAttention(BertSelfAttention):
 class CpuForPreTraining(BertForPreTraining):
     """`BertForPreTraining` by `word_loss`: its loss never holds all logits where they are large."""
 
-    def loss(
-        self,
-        batch: dict[str, Tensor],
-        *,
-        mask_count: Tensor | float | None = None,
-        pair_count: int | None = None,
-    ) -> Losses:
+    def loss(self, batch: dict[str, Tensor], *, mask_count: Tensor | float | None = None,
+             pair_count: int | None = None) -> Losses:  # fmt: skip
         output = self.bert(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
         masked = gather_positions(output.last_hidden_state, batch["masked_lm_positions"])
         head, weights = self.cls.predictions, batch["masked_lm_weights"]

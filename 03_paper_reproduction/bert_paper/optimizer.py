@@ -138,9 +138,8 @@ def local_shard(tensor: Tensor) -> Tensor:
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
-def make_optimizer(
-    model: nn.Module, settings: AdamSettings, *, name: str, precision: torch.dtype = torch.float32
-) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str,
+                   precision: torch.dtype = torch.float32) -> torch.optim.Optimizer:  # fmt: skip
     """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias;
     `muon` orthogonalizes the updates of the encoder's matrices, and is AdamW for the rest."""
     named = list(model.named_parameters())

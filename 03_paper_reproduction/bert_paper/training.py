@@ -143,9 +143,8 @@ class Window:
 
 
 @torch.no_grad()
-def evaluate(
-    model: "BertForPreTraining | Replicas", task: Task, *, examples: int, ranks: Ranks = ALONE
-) -> Record:
+def evaluate(model: "BertForPreTraining | Replicas", task: Task, *, examples: int,
+             ranks: Ranks = ALONE) -> Record:  # fmt: skip
     """Both losses in nats and both accuracies, over the first `examples` held-out pairs.
 
     Every rank measures its part, in as many forward passes as the others, for FSDP: one with an
@@ -181,19 +180,10 @@ def evaluate(
     return measured
 
 
-def train(
-    model: "BertForPreTraining | Replicas",
-    optimizer: torch.optim.Optimizer,
-    tasks: list[tuple[Task, Task]],
-    settings: RunSettings,
-    *,
-    peak_rate: float,
-    start: int,
-    record: Callable[[Record], None],
-    save: Callable[[int], None],
-    ranks: Ranks = ALONE,
-    request: StopRequest | None = None,
-) -> int:
+def train(model: "BertForPreTraining | Replicas", optimizer: torch.optim.Optimizer,
+          tasks: list[tuple[Task, Task]], settings: RunSettings, *, peak_rate: float, start: int,
+          record: Callable[[Record], None], save: Callable[[int], None], ranks: Ranks = ALONE,
+          request: StopRequest | None = None) -> int:  # fmt: skip
     """Steps `start` … `settings.steps` - 1. Returns the signal that has stopped it early, or 0.
 
     Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same

@@ -111,11 +111,11 @@ def check_named(exercise: Exercise, name: str) -> Check:
 
 
 def print_call(function: Callable, args: tuple, kwargs: dict) -> None:
-    """Make a call, and print its arguments and what it returns or raises; no debugger can be."""
+    """Where no debugger can run: make a call, print its arguments and what it returns or raises."""
     with np.printoptions(threshold=1_000, linewidth=100):
         for label, value in [*enumerate(args, 1), *kwargs.items()]:
             print(f"\nargument {label}:\n{value}")
-        print(f"\n{function.__name__} returns (in a terminal it is opened in a debugger):")
+        print(f"\n{function.__name__} returns (in a terminal, this command opens a debugger):")
         try:
             print(function(*args, **kwargs))
         except (Exception, SystemExit) as raised:

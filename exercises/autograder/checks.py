@@ -285,7 +285,7 @@ def not_slower(function: Function, *args, loop: Callable[[], Any], times: float 
     (`than` says which). Both are seconds of a processor, in one thread: other work on the machine
     does not count. What seems too slow is measured again, and the shortest times count. `right`
     tells whether a result is that of the arguments: what is timed must be the work itself."""
-    seconds = took = math.inf
+    seconds, took, spare = math.inf, math.inf, 0.0
     for number in range(SPEED_ROUNDS):
         for turn in range(3 * number, 3 * number + 3):
             given = map_leaves(partial(_varied, turn), (args, kwargs))
@@ -298,10 +298,12 @@ def not_slower(function: Function, *args, loop: Callable[[], Any], times: float 
             loop()
             took = min(took, time.process_time() - start)
         # One measurement may be lucky or not: what is not clear is measured again.
-        if seconds <= times * took / (1 if number else 2):
+        if seconds - spare <= times * took / (1 if number else 2):
             return
-        if number and seconds > 4 * times * took:
+        if number and seconds - spare > 4 * times * took:
             break
+        spare = spare or function.overhead(*args, **kwargs)
+    seconds -= spare
     fail(f"{function.name} took {seconds:.3f} s, {seconds / max(took, 1e-9):.1f} times as long as "
          f"{than}: at most {times:g} times is allowed", likely=likely)  # fmt: skip
 

@@ -179,11 +179,17 @@ def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
 def first_named(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
     """The likely mistake of a function is the first that a check names: what follows from it looks
     like others to later, narrower checks, and these guesses are left out."""
-    every, named = {f for check in checks_of(exercise) for f in check.touches}, dict[str, str]()
-    return [replace(o, message=LIKELY.sub("", o.message)) if (found := LIKELY.search(o.message))
-            and named.setdefault(next((w for w in re.findall(r"\w+", o.message)[:3] if w in every),
-                                      o.id), found[1]) != found[1] else o
-            for o in outcomes]  # fmt: skip
+    functions = {name for check in checks_of(exercise) for name in check.touches}
+    named: dict[str, str] = {}
+    told = []
+    for outcome in outcomes:
+        if found := LIKELY.search(outcome.message):
+            words = re.findall(r"\w+", outcome.message)[:3]  # "blocked by softmax_forward: …"
+            about = next((word for word in words if word in functions), outcome.id)
+            if named.setdefault(about, found[1]) != found[1]:
+                outcome = replace(outcome, message=LIKELY.sub("", outcome.message))
+        told.append(outcome)
+    return told
 
 
 def those_that_count(passed: list[Check]) -> list[Check]:

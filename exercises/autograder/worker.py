@@ -350,14 +350,6 @@ def _processor_seconds() -> float:
     return time.process_time() + sum(os.times()[2:4])
 
 
-def upkeep(message: bytes) -> float:
-    """Processor seconds of reading a call's message, and of seeing whether its arguments change."""
-    start, request = time.process_time(), codec.unpack(message)
-    for _ in range(2):
-        _contents((request["args"], request["kwargs"]))
-    return time.process_time() - start
-
-
 def _run_and_count_lines(function: Callable, request: dict[str, Any], file: str) -> dict[str, Any]:
     """What the function returns, and how many lines of `file` ran, again at each turn of a loop."""
     count = 0

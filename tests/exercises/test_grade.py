@@ -12,19 +12,22 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from autograder.course import Course, parse_course
 from autograder.points import ROOT, find, present
 from autograder.runner import grade, make_report
+from autograder.student import Student
 from autograder.untrusted import gradebook
-from autograder.untrusted.cell import Cell
+from autograder.untrusted.cell import Cell, CellTransport, refused
 from autograder.untrusted.grade import GradeSettings, claim, hidden_from_students
 from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
 from autograder.untrusted.likeness import fingerprint, marks
 from autograder.untrusted.roster import harmless
 from autograder.untrusted.sandbox import Sandbox, is_visible, needed, without
 from bert_run.errors import UserError
+from bert_run.files import hold
 
 SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
 SOLUTION = SOFTMAX.solution.read_text("utf-8")
@@ -291,6 +294,41 @@ def test_a_sandbox_that_is_not_there_is_told_and_not_replaced(tmp_path):
     done = call(tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "bwrap",
                 env={**os.environ, "PATH": ""})  # fmt: skip
     assert done.returncode == 2 and "--sandbox bwrap: it cannot be used here" in done.stderr
+
+
+def test_what_a_killed_call_left_is_removed_and_what_another_uses_is_not(tmp_path):
+    """Files of students lie in it, which `unshare` would show to others."""
+    for name in ("bert-grade-left", "bert-grade-used"):
+        hand_in(tmp_path / "tmp" / name / "private", SOLUTION)
+        (tmp_path / "tmp" / name / ".lock").touch()
+    hand_in(tmp_path / "class" / "ann", SOLUTION)
+    with hold(tmp_path / "tmp" / "bert-grade-used" / ".lock"):
+        arguments = tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "none"
+        done = call(*arguments, env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["bert-grade-used"]
+
+
+def test_a_process_may_import_what_its_exercise_allows_and_what_that_needs_alone():
+    with_torch, without_torch = refused(("torch",)), refused(())
+    assert "tokenizers" in with_torch and "torch" in without_torch
+    assert not {"numpy", "torch", "sympy", "jaxtyping", "autograder"} & {*with_torch}
+    assert "numpy" not in without_torch
+
+
+def test_the_time_of_reading_the_arguments_is_not_that_of_the_call(sandbox, tmp_path):
+    """3 MB of numbers, and a function that does nothing with them."""
+    cell = Cell(sandbox, tmp_path)
+    file = b"def softmax_forward(x, axis=-1): return x[:1]\n"
+    student = Student(tmp_path / SOFTMAX.file, CellTransport(cell, SOFTMAX, file, 60.0))
+    x = np.ones((1_000, 400))
+    try:
+        student.softmax_forward(x)  # loads the file
+        took = min(student.softmax_forward.timed(x)[0] for _ in range(5))
+        assert 0 < took < 2 * student.softmax_forward.overhead(x)
+    finally:
+        student._transport.close()
+        cell.close()
 
 
 @pytest.fixture

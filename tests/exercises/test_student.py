@@ -435,7 +435,7 @@ def test_the_order_of_a_dict_is_no_part_of_a_result(student):
 @pytest.mark.parametrize(("measured", "is_slow"), [([9] * 5 + [1e-5], False), ([9] * 15, True)])
 def test_what_seems_slow_on_a_busy_machine_is_measured_again(measured, is_slow):
     class Measured:
-        name, times = "answer", iter(measured)
+        name, times, overhead = "answer", iter(measured), staticmethod(lambda: 0.0)
 
         def timed(self):
             return next(self.times), "right"
@@ -446,6 +446,12 @@ def test_what_seems_slow_on_a_busy_machine_is_measured_again(measured, is_slow):
             checks.not_slower(Measured(), **asked)
     else:
         checks.not_slower(Measured(), **asked)
+
+
+def test_what_taking_the_arguments_costs_is_no_work_of_the_function(monkeypatch):
+    monkeypatch.setattr(checks, "time", SimpleNamespace(process_time=count().__next__))
+    answer = SimpleNamespace(name="answer", timed=lambda: (3.0, 0), overhead=lambda: 2.5)
+    checks.not_slower(answer, loop=lambda: None, right=lambda out: True)
 
 
 def test_what_is_fast_because_it_returns_something_else_fails():
@@ -459,7 +465,8 @@ def test_what_is_fast_because_it_returns_something_else_fails():
 def test_what_is_far_too_slow_is_measured_twice_alone(times_as_slow, rounds, monkeypatch):
     monkeypatch.setattr(checks, "time", SimpleNamespace(process_time=count().__next__))
     asked = []  # the loop takes a second of this clock
-    answer = SimpleNamespace(name="answer", timed=lambda: (asked.append(1) or times_as_slow, 0))
+    answer = SimpleNamespace(name="answer", overhead=lambda: 0.0,
+                             timed=lambda: (asked.append(1) or times_as_slow, 0))  # fmt: skip
     with pytest.raises(CheckFailed, match=f"{times_as_slow}.0 times as long as a plain loop"):
         checks.not_slower(answer, loop=lambda: None, right=lambda out: True)
     assert len(asked) == 3 * rounds

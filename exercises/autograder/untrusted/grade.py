@@ -1,5 +1,6 @@
 """`bert-grade`: grade the work of others, without trusting it."""
 
+import contextlib
 import csv
 import os
 import shlex
@@ -130,9 +131,10 @@ def main() -> None:
         raise UserError(f"{out}: another bert-grade writes there: wait for it, or name another DIR")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # nothing is left behind
     for left in Path(tempfile.gettempdir()).glob("bert-grade-*"):  # by a call that was killed
-        is_ours = left.lstat().st_uid == os.geteuid() and not left.is_symlink()
-        if is_ours and (left / LOCK).is_file() and hold(left / LOCK):
-            remove(left)
+        with contextlib.suppress(FileNotFoundError):  # another call removes it
+            is_ours = left.lstat().st_uid == os.geteuid() and not left.is_symlink()
+            if is_ours and (left / LOCK).is_file() and hold(left / LOCK):
+                remove(left)
     with lock, tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
         in_use = hold(Path(folder, LOCK))  # noqa: F841 - until this process ends
         clear_leftovers(out)

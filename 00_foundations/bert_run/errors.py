@@ -60,6 +60,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         settle_streams()
         if os.environ.get("COLUMNS") in set("123456789"):
             os.environ["COLUMNS"] = "10"  # narrower, tyro's help never ends
+        os.environ["MPLBACKEND"] = "agg"  # pictures go to files: a wrong name would end the run
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return

@@ -285,8 +285,7 @@ def wrong_field(record: Mapping[str, Any], required: Mapping[str, type],
 
 
 def is_of(kind: type, value: Any) -> bool:
-    """Whether a value has a type; a whole number may stand for a float. True, NaN and what has more
-    than 64 bits are no numbers."""
+    """Whether a value has a type. A float may be whole; no number is True, NaN or over 64 bits."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     if isinstance(value, bool):

@@ -54,8 +54,7 @@ class Picture(Figure):
 
 
 def drawable(text: str) -> str:
-    """A text that matplotlib draws as it is: dollars begin no formula, and a file name that is not
-    UTF-8 has question marks."""
+    """What matplotlib draws as it is: no dollar begins a formula; what is not UTF-8 becomes "?"."""
     return text.encode("utf-8", "replace").decode().replace("$", r"\$")
 
 

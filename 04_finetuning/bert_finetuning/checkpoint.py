@@ -66,7 +66,7 @@ def init_from(
     new = fill(model, learned, seed)
     left = left_out(folder, config, ["pooler"] if has_pooler else [])
     unused = f"; left unused: {left}" if left else ""
-    note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
+    note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}{side_note(folder)}"
     return InitialModel(model, tokenizer, note)
 
 
@@ -201,10 +201,18 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
             raise UserError(f"{folder}: {name} {what}, a {model_type.__name__} of its config.json "
                             f"has {tuple(parameter.shape)}: copy the checkpoint again")  # fmt: skip
     load_arrays(model, learned)
-    tokenizer, path = read_tokenizer(folder, config), folder / "tokenizer_config.json"
-    if path.is_file() and json.loads(path.read_text("utf-8")).get("truncation_side") == "left":
-        say(f"note: {path}: truncation_side is left, but here long texts lose their end")
+    tokenizer = read_tokenizer(folder, config)
+    if note := side_note(folder):
+        say(f"note: {note[2:]}")
     return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
+
+
+def side_note(folder: Path) -> str:
+    """What to add where a checkpoint's tokenizer would cut the beginning of long texts."""
+    path = folder / "tokenizer_config.json"
+    content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    is_left = content.get("truncation_side") == "left"
+    return f"; {path}: truncation_side is left, but here long texts lose their end" * is_left
 
 
 def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:

@@ -136,8 +136,7 @@ def spearman(gold: Numbers, predicted: Numbers) -> float:
 
 
 def ranks(x: Numbers) -> Numbers:
-    """The place of each number in the sorted column, from 1; equal numbers share the mean of their
-    places, and nan has none."""
+    """The place of each number in the sorted column, from 1; equal ones share it, nan has none."""
     _, group, size = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(size)  # the last place of each group of equal numbers
     shared = last - (size - 1) / 2

@@ -211,6 +211,16 @@ def test_help_ends_in_a_terminal_however_narrow_it_is(columns):
     assert done.returncode == 0
 
 
+def test_a_backend_of_matplotlib_that_does_not_exist_does_not_end_a_run_at_its_picture(tmp_path):
+    script = tmp_path / "script.py"
+    lines = ["from bert_run.errors import command", "def draw():",
+             "    import bert_run.pictures", "    print('drawn')", "command(draw)()"]  # fmt: skip
+    script.write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+                          env={**os.environ, "MPLBACKEND": "nonsense"})  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "drawn\n"), done.stderr
+
+
 def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PRINTS.format(path=os.devnull), encoding="utf-8")

@@ -181,6 +181,15 @@ def test_a_tokenizer_that_cuts_the_beginning_of_a_text__is_said_to_cut_the_end_h
         assert told.count("\n") == told.count(f"{path}: truncation_side is left") == lines
 
 
+def test_fine_tuning_says_it_too(tmp_path):
+    source = tmp_path / "theirs"
+    their_finetuned(source, BertForSequenceClassification)
+    for side, is_said in (("left", True), ("right", False)):
+        (source / "tokenizer_config.json").write_text(json.dumps({"truncation_side": side}))
+        start = init_from(source, BertForSequenceClassification, HeadConfig(LABELS), seed=0)
+        assert ("truncation_side is left, but here long texts" in start.note) == is_said
+
+
 def test_labels_stand_in_the_order_of_their_numbers_and_not_of_the_file(tmp_path):
     finetuned(tmp_path / "out", BertForTokenClassification, THREE)
     edit_config(tmp_path / "out", id2label={"2": "no", "0": "yes", "1": "maybe"})

@@ -179,8 +179,7 @@ GLUE, KNOWN = tasks_of("glue"), tasks_of("known")
 
 
 def load_named(name: str, data: str | Path | None = None) -> TaskData:
-    """A task by its name. `data` is a folder with its files; without it they come from the Hub, or
-    are made, for StoryWorld."""
+    """A task by its name, from the files in the folder `data`, the Hub, or StoryWorld."""
     folder = None if data is None else Path(data).expanduser()
     if name in STORYWORLD:
         if folder is not None:
@@ -216,8 +215,7 @@ def find_glue(name: str) -> NamedTask:
 
 
 def read_glue(task: NamedTask | str, folder: Path | None, split: str) -> Iterator[TextExample]:
-    """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com; from
-    the Hub without a folder."""
+    """The labeled examples of train or dev, from gluebenchmark.com's files, else from the Hub."""
     task = find_glue(task) if isinstance(task, str) else task
     if folder is None:
         yield from TASKS[task.format].read(task.hub[split], labels=task.labels, stream=False)

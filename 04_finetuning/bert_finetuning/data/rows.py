@@ -492,8 +492,7 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
 
 
 def separator_of(sample: Sequence[str], suffix: str) -> str:
-    """The mark that splits the first line, and most of the others into as many cells; of several,
-    the one with the most cells."""
+    """The mark that splits the first line and most others into as many cells, and into the most."""
     usual = "\t" if suffix == ".tsv" else ","
     if not sample or (usual == "\t" and "\t" in sample[0]):
         return usual

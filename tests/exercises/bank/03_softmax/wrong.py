@@ -654,4 +654,10 @@ WRONG = {
                 "        dx[1:] = 0\n"
                 "    return dx")],
         "along axis 0"),
+    "scores of minus infinity in a loop of Python": (
+        [("    exponentials = np.exp(shifted)\n",
+          "    exponentials = np.exp(shifted)\n"
+          "    for place in np.argwhere(np.isneginf(x)):\n"
+          "        exponentials[tuple(place)] = 0\n")],
+        "a Python loop over single numbers"),
 }  # fmt: skip

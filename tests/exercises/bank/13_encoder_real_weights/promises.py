@@ -39,8 +39,8 @@ PROMISES = {
     'and `hidden_act`: "gelu" is the form with erf; "gelu_new" and "gelu_pytorch_tanh" that with '
     "tanh.": (CONFIG,),
     "`attention_mask`, in int64, int32, int16, int8 or uint8, is 1 for a token and 0 for "
-    "padding, to which no query attends": (SIZES, PADDING, STATES),
-    "a row that is all padding may give any finite numbers.": (PADDING,),
+    "padding, to which no query attends.": (SIZES, PADDING, STATES),
+    "A row that is all padding may give any finite numbers.": (PADDING,),
     "There is no dropout": (STATES, TRACE),
     "Tensors may be non-contiguous.": ("test_encoders_and_batches_of_any_size",),
     "No argument is changed.": (TRACE,),

@@ -49,8 +49,8 @@ PROMISES = {
     "values.":
         (DEVICE,),
     "New tensors are made on the device of `input_ids`": (DEVICE,),
-    "There is no loop over rows or tokens: the number of lines that run does not grow with the "
-    "number of rows or tokens.": (LOOP,),
+    "The number of lines of Python that run does not grow with the number of rows or tokens.":
+        (LOOP,),
     "Tensors may be non-contiguous.": ("test_draws_are_fine_and_batches_of_any_size",),
     "Every draw comes from `generator`, and `input_ids` is not changed.": (GENERATOR, TRACE),
     "This is one of the possible results: each of the four words is chosen equally often.":

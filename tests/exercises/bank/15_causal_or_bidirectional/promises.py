@@ -32,7 +32,8 @@ PROMISES = {
     "The weight of a hidden key is exactly 0, however large its score.": (LARGE, ATTENTION),
     "A query that may attend to nothing gets weights of 0 and a context of 0, not NaN": (NOTHING,),
     "`visible` may hold any truth values": (ATTENTION, NOTHING, REACHED, LONG, SIZES),
-    "A gradient reaches query, key and value, and is never NaN.": (GRADIENT,),
+    "A gradient reaches query, key and value if some query may attend to something, and is never "
+    "NaN.": (GRADIENT,),
     "Results have the dtype of the arguments, float32 or float64.": (TYPES,),
     "`reached[b, i, j]` says whether the *input* token j can change the state of token i "
     "after `layers` layers.": (REACHED, EXAMPLE, SIZES),

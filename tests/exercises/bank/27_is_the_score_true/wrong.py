@@ -826,4 +826,8 @@ WRONG = {
         [(ONLY, ONLY.replace(".sum()", ".sum(dtype=np.uint16)"))], None),
     "where m is above 1,000, bits of the sum are lost": (
         [(P, "return min(1.0, 2 * (ways >> max(0, m - 1000)) / 2.0 ** min(m, 1000))")], None),
+    "the ends are rounded to a tenth of a percent": (
+        [("    tail = (1 - level) / 2  #",
+          "    tail = round((1 - level) / 2, 3)  #")],
+        None),
 }  # fmt: skip

@@ -36,8 +36,7 @@ class StoreSettings:
     heldout: str | None = None
     """another corpus to measure on; without it a part of the corpus is kept apart"""
     split_sentences: bool | None = None
-    """lines are prose to be split (True) or already sentences (False);
-    without it a sample of the text decides"""
+    """lines are prose to be split (True) or sentences (False); else a sample of them decides"""
 
     def __post_init__(self) -> None:
         RunSettings(**vars(self))  # checks what is said

@@ -51,10 +51,8 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     try:
         info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)
     except Exception as error:  # the kind depends on the HTTP library underneath
-        problem = hub_problem(error, "dataset", name.id)
-        raise UserError(
-            f"{name.id!r}: there is no such file or folder here, and {problem}"
-        ) from None
+        why = hub_problem(error, "dataset", name.id)
+        raise UserError(f"{name.id!r}: there is no such file or folder here, and {why}") from None
     return info.sha or "unknown"
 
 

@@ -193,8 +193,7 @@ class PairDataset:
 
 
 def choose(condition: np.ndarray, yes: Segment, no: Segment) -> Segment:
-    start, length = np.where(condition, yes, no)
-    return start, length
+    return tuple(np.where(condition, yes, no))
 
 
 def in_either_order(a: Segment, rest: Segment, draw_cut: np.ndarray,

@@ -41,7 +41,7 @@ from bert_corpus.wordpiece import (
     vocabulary_of,
 )
 from bert_run.config import BertConfig, RunSettings, Weights, count_parameters, parameter_shapes
-from bert_run.errors import UserError, option
+from bert_run.errors import UserError, option, tell
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -123,10 +123,14 @@ def prepare(settings: RunSettings, folder: Path, *, has_begun: bool = True,
             TokenStore.open(folder / part, tokenizer=tokenizer), special_tokens(tokenizer),
             seq_length=settings.seq_length, seed=settings.seed_of(part), recipe=pairs[part],
         )  # fmt: skip
+    if len({str(each.corpus.report["checksums"]) for each in datasets.values()}) == 1:
+        refuse_training_text(settings)
     return PretrainingData(tokenizer, **datasets)
 
 
 def corpus_of(settings: RunSettings) -> Corpus:
+    if settings.corpus in EMBEDDED and settings.split_sentences is not None:
+        raise UserError(f"--split-sentences: {settings.corpus} is in sentences: leave it out")
     return open_corpus(settings.corpus, split_sentences=settings.split_sentences,
                        limit=settings.documents, held_out=settings.heldout)  # fmt: skip
 
@@ -141,9 +145,13 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
                             "one side), and next-sentence prediction needs two: separate them by "
                             "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
-        raise UserError(f"{named}: a file of it is also in the corpus {settings.corpus}, so its "
-                        "loss would measure what was trained on: name other text, or leave "
-                        "--heldout out and a part of the corpus is kept apart")  # fmt: skip
+        refuse_training_text(settings)
+
+
+def refuse_training_text(settings: RunSettings) -> None:
+    raise UserError(f"--heldout {settings.heldout}: text of it is also in the corpus "
+                    f"{settings.corpus}, so its loss would measure what was trained on: name other "
+                    "text, or leave --heldout out and a part is kept apart")  # fmt: skip
 
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:
@@ -216,6 +224,7 @@ def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
                   "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip
+FAR_FROM_HALF = 0.55  # what one answer gets right of the pairs, from which on that is said
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
 
 
@@ -265,7 +274,8 @@ class PretrainingRun(ExitStack):
         for `./c.txt`): it is their content that `refuse_other_data` compares."""
         now, earlier = identity(self.settings), self.folder.read_settings()
         was, start = (Path(each.get("start_from") or ".") for each in (earlier, now))
-        moved = ["start_from"] * (was.name == start.name and not was.exists())
+        is_same = not was.exists() or (start.exists() and was.samefile(start))
+        moved = ["start_from"] * (was.name == start.name and is_same)
         for name in ("corpus", "heldout", "tokenizer", *moved):
             is_known = earlier.get(name) and self.folder.facts and self.folder.has_begun()
             if is_known and now.get(name) and Path(now[name]).expanduser().exists():
@@ -312,7 +322,7 @@ class PretrainingRun(ExitStack):
         what = "in the wrong order" if swapped else "with a random next sentence"
         if self.start:
             print(f"going on from step {self.start:,} of {settings.steps:,}", file=sys.stderr)
-        print(
+        tell(
             f"corpus      {settings.corpus}: {report['documents']:,} documents, "
             f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
             f"{report['unknown_share']:.2%} unknown\n"
@@ -321,9 +331,7 @@ class PretrainingRun(ExitStack):
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
             f"{count_parameters(parameter_shapes(config)):,} parameters\n"
-            f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
-            file=sys.stderr,
-            flush=True,
+            f"computing   {' '.join(computing)}; the run's folder is {settings.out}"
         )
 
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
@@ -343,8 +351,10 @@ class PretrainingRun(ExitStack):
         self.folder.save_best(lambda folder: self.write_model(folder, step, weights))
 
     def lowest_loss(self, *, from_step: int) -> float:
-        """The lowest held-out loss so far of words, counting from a step on."""
-        later = [entry for entry in read_metrics(self.log.path) if entry["step"] > from_step]
+        """The lowest held-out loss of words from a step on, measured on as many examples as now."""
+        count = self.settings.eval_examples  # it may change from call to call
+        later = [entry for entry in read_metrics(self.log.path) if entry["step"] > from_step
+                 and entry.get("heldout_examples", count) == count]  # fmt: skip
         return min((e.get("heldout_mlm_loss", math.inf) for e in later), default=math.inf)
 
     def write_model(self, folder: Path, step: int, weights: Weights) -> None:
@@ -387,7 +397,16 @@ class PretrainingRun(ExitStack):
         """The last ones on held-out text; none in the first steps."""
         measured = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r]
         last = measured[-1] if measured else {}
-        return {**last, "heldout_unigram_entropy": self.unigram_entropy}
+        is_skewed = "heldout_nsp_loss" in last and self.one_answer_right > FAR_FROM_HALF
+        skew = {"one_answer_right": self.one_answer_right} if is_skewed else {}
+        return {**last, **skew, "heldout_unigram_entropy": self.unigram_entropy}
+
+    @cached_property
+    def one_answer_right(self) -> float:
+        """The share of held-out pairs for which one answer to all is right: half, unless many
+        documents are too short for a true next sentence."""
+        share = pair_report(self.data.heldout)["random_next_share"]
+        return max(share, 1 - share)
 
     def conclude(self) -> None:
         """Print what was reached, and what to do with it."""
@@ -400,6 +419,8 @@ class PretrainingRun(ExitStack):
         if "heldout_nsp_loss" in final:
             reached += f"; {self.tasks[1]}, loss {final['heldout_nsp_loss']:.3f}, "
             reached += f"{final['heldout_nsp_accuracy']:.1%} right"
+            if share := final.get("one_answer_right"):
+                reached += f" (one answer to all: {share:.1%})"
         print(f"\nheld out: {reached}")
         print(f"model:    {out}      curve: {out / 'curve.png'}")
         if not self.config.is_decoder:

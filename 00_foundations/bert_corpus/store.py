@@ -185,7 +185,7 @@ def _readers(path: Path) -> list[LineReader]:
         if (path / "sentence_starts.bin").is_file():
             raise UserError(f"corpus {path}: is one of two token stores: name the folder above it")
         raise UserError(f"corpus {path}: is the folder of a run, of a model or of token stores "
-                        "that lack tokenizer/, train/ or heldout/: name the text")  # fmt: skip
+                        "(finished ones are for bert-pretrain --corpus): name text")  # fmt: skip
     files, others = find_text_files(path)
     passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
@@ -300,7 +300,9 @@ def text_of(row: Any, where: str) -> str:
     """The text of a row of JSON lines or of the Hub."""
     if not isinstance(row, dict):
         raise UserError(f'{where} is JSON but no object; write {{"{TEXT_FIELD}": …}}')
-    if not isinstance(row.get(TEXT_FIELD), str):
+    if TEXT_FIELD in row and not isinstance(row[TEXT_FIELD], str):
+        raise UserError(f"{where}: its field {TEXT_FIELD!r} is {shown(row[TEXT_FIELD])}, not text")
+    if TEXT_FIELD not in row:
         fields = ", ".join(map(shown, list(row)[:10])) or "none"
         raise UserError(f"{where} has no text field {TEXT_FIELD!r}; its fields: {fields}")
     return row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
@@ -571,6 +573,10 @@ def build_store(
         if not (is_built and corpus.fingerprint):
             with closing(StoreWriter(folder, tokenizer, identity)) as writer:
                 fill(writer, corpus, tokenizer, progress=progress)
+                for reader, before in zip(corpus.readers, corpus.hashes, strict=False):
+                    if sha256(reader.path) != before:
+                        raise UserError(f"{reader.path} has changed while it was read: does a log "
+                                        "or another output lie in the corpus?")  # fmt: skip
                 writer.finish(corpus.name)
         (folder / "progress.json").unlink(missing_ok=True)  # nothing is left to go on with
     return TokenStore.open(folder)

@@ -48,15 +48,9 @@ CJK_BLOCKS = (
 
 def clean(text: str) -> str:
     """Drop what cannot be seen (control, format, private use); any white space is a space."""
-    kept = []
-    for char in text:
-        if char in "\t\n\r":
-            kept.append(" ")
-        elif char in "\x00\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Co"):
-            continue
-        else:
-            kept.append(" " if char.isspace() else char)
-    return "".join(kept)
+    text = re.sub(r"[\t\n\r]", " ", text)  # these are control characters (Cc), too
+    seen = (c for c in text if c != "\ufffd" and unicodedata.category(c) not in ("Cc", "Cf", "Co"))
+    return "".join(" " if char.isspace() else char for char in seen)
 
 
 def space_chinese(text: str) -> str:
@@ -153,9 +147,8 @@ def bert_tokenizer(tokens: Iterable[str], *, lowercase: bool = True) -> Tokenize
     Accents are stripped where the text is lower-cased, as in the released code.
     """
     vocabulary = {token: index for index, token in enumerate(tokens)}
-    tokenizer = Tokenizer(
-        models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
-    )
+    model = models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=lowercase
     )
@@ -287,6 +280,11 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
         while tokens and not tokens[-1]:
             tokens.pop()
         _check_vocabulary(path, tokens)
+        more = path.with_name("added_tokens.json")  # of transformers 4, beside a vocab.txt
+        added = read_record(more, way_out=SAVE_AGAIN) if more.is_file() else {}
+        if lost := [token for token in added if token not in tokens]:
+            raise UserError(f"{more}: {shown(lost[0])} is not in {path.name}: save the tokenizer "
+                            "with transformers 5, as tokenizer.json")  # fmt: skip
         is_cased = any(token != token.lower() for token in tokens if not token.startswith("["))
         tokenizer = bert_tokenizer(tokens, lowercase=not is_cased)
 

@@ -11,6 +11,7 @@ import json
 import math
 import numbers
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -77,16 +78,13 @@ Seed = Annotated[int, Whole(0, 2**32 - 1)]
 def as_typed(word: str, type_: type) -> int | float | str:
     """The number that a word stands for, else the word itself."""
     for read in (type_, float):
-        try:
+        with suppress(ValueError):
             return read(word)
-        except ValueError:
-            continue
     return word
 
 
 def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
-    """Raise `UserError` at the first number outside its range; `called` makes the name that the
-    user knows from that of the field."""
+    """Raise `UserError` at the first number outside its range; `called` names a field for users."""
     for name, (range_, may_be_none) in number_fields(type(settings)).items():
         value = getattr(settings, name)
         if value is None and may_be_none:
@@ -210,8 +208,7 @@ class BertConfig:
         if not path.exists():
             raise UserError(f"{folder} holds no config.json: it is not a checkpoint folder")
         content = read_record(path, way_out="copy the checkpoint again")
-        model_type = content.get("model_type", "bert")
-        if model_type != "bert":
+        if (model_type := content.get("model_type", "bert")) != "bert":
             raise UserError(f"{folder} holds a {shown(model_type)} checkpoint: only BERT can be "
                             "opened")  # fmt: skip
         if (content.get("is_decoder") and not decoders) or content.get("add_cross_attention"):
@@ -230,12 +227,8 @@ class BertConfig:
 
 def preset(layers: int, hidden: int) -> BertConfig:
     """The released family: heads of 64, an intermediate layer four times as wide."""
-    return BertConfig(
-        num_hidden_layers=layers,
-        hidden_size=hidden,
-        num_attention_heads=hidden // 64,
-        intermediate_size=4 * hidden,
-    )
+    usual = {"num_attention_heads": hidden // 64, "intermediate_size": 4 * hidden}
+    return BertConfig(num_hidden_layers=layers, hidden_size=hidden, **usual)
 
 
 # The paper's two sizes (section 3) and the smaller ones of Turc et al. 2019 (arXiv 1908.08962).
@@ -275,9 +268,8 @@ def parameter_shapes(config: BertConfig) -> Shapes:
     layer("bert.embeddings.LayerNorm", hidden)
     for number in range(config.num_hidden_layers):
         name = f"bert.encoder.layer.{number}"
-        layer(f"{name}.attention.self.query", hidden, hidden)
-        layer(f"{name}.attention.self.key", hidden, hidden)
-        layer(f"{name}.attention.self.value", hidden, hidden)
+        for part in ("query", "key", "value"):
+            layer(f"{name}.attention.self.{part}", hidden, hidden)
         layer(f"{name}.attention.output.dense", hidden, hidden)
         layer(f"{name}.attention.output.LayerNorm", hidden)
         layer(f"{name}.intermediate.dense", intermediate, hidden)
@@ -497,8 +489,7 @@ class RunSettings:
     documents: Count | None = None
     """take at most so many documents"""
     split_sentences: bool | None = None
-    """lines are prose to be split (True) or already sentences (False);
-    without it a sample of the text decides"""
+    """lines are prose to be split (True) or sentences (False); else a sample of them decides"""
     tokenizer: Annotated[Path | None, arg(aliases=["--vocab-file"])] = None
     """a tokenizer.json, a vocab.txt, or a folder that holds one; without it one is trained"""
     vocab_size: Vocabulary | None = None
@@ -584,6 +575,8 @@ class RunSettings:
                 f"--short-seq-length {self.short_seq_length} is longer than --seq-length "
                 f"{self.seq_length}: the short examples come first"
             )
+        if self.short_batch_size and not self.short_seq_length:
+            raise UserError("--short-batch-size belongs to --short-seq-length, which is not given")
         if self.mask_share + self.random_share > 1:
             raise UserError(f"--mask-share {self.mask_share} + --random-share "
                             f"{self.random_share}: at most 1")  # fmt: skip

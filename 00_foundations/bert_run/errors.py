@@ -134,6 +134,8 @@ def with_whole_paths(arguments: list[str]) -> list[str]:
     for option, value in pairwise(part for word in arguments for part in word.split("=", 1)):
         if option in PLACES and not value:
             raise UserError(f'{option} is empty (""): is a variable unset? Give a name')
+        if option in ("--out", "--save") and value.encode("utf-8", "replace").decode() != value:
+            raise UserError(f"{option} is {value!a}: its name is not UTF-8: choose another")
     parts = [word.partition("=") for word in arguments]
     return [f"{option}{equals}{os.path.expanduser(value) if option[:2] == '--' else value}"
             for option, equals, value in parts]  # fmt: skip

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bert_run.errors import Diverged, UserError, option, shown
+from bert_run.errors import Diverged, UserError, option, shown, tell
 
 
 def flush_to_disk(path: Path) -> None:
@@ -460,14 +460,17 @@ class RunFolder:
             folder = folders.pop()
             damage = find_damage(folder)
             if damage is None:
+                card = self.path / "README.md"
+                ours = [each.read_bytes() for each in self.checkpoints.glob("step-*/README.md")]
+                if card.is_file() and card.read_bytes() not in ours:
+                    tell(f"note: {card} was edited: it was renamed {set_aside(card, 'edited')}")
                 self.make_newest(folder)
                 self.restore_metrics(folder)
                 return Checkpoint(step_of(folder), folder)
             instead = "the one before it is used" if folders else self.start_anew()
-            print(
+            tell(
                 f"warning: checkpoint {folder} is damaged ({damage}): it was renamed "
-                f"{set_aside(folder)}, and {instead}",
-                file=sys.stderr,
+                f"{set_aside(folder)}, and {instead}"
             )
         return None
 
@@ -501,10 +504,10 @@ def remove_checkpoint(folder: Path) -> None:
             remove_in_one_piece(folder)
 
 
-def set_aside(path: Path) -> str:
-    """Rename what is damaged; returns its new name, one under which nothing stands."""
+def set_aside(path: Path, what: str = "damaged") -> str:
+    """Rename what is damaged or edited; returns its new name, under which nothing stands."""
     endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-    places = (path.with_name(f"damaged-{path.name}{ending}") for ending in endings)
+    places = (path.with_name(f"{what}-{path.name}{ending}") for ending in endings)
     return path.rename(next(place for place in places if not place.exists())).name
 
 

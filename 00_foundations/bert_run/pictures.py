@@ -17,11 +17,10 @@ from matplotlib.figure import Figure
 
 from bert_run.files import write_whole
 
-BLUE, ORANGE, GREEN, PINK, SKY, AMBER = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00",
-)  # fmt: skip
+# Of lines and bars, in this order.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+BLUE, ORANGE, GREEN, PINK, SKY, AMBER = COLORS
 GREY, DARK = "#666666", "#222222"
-COLORS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)  # of lines and bars, in this order
 
 PAGE = 8.0  # inches: the width of a page
 DPI = 110
@@ -62,8 +61,7 @@ def picture_with_axes(
     *, height: float = 3.0, width: float = PAGE, columns: int = 1, rows: int = 1, title: str = "",
     share: bool = False, **labels: str,
 ) -> tuple[Picture, Axes | np.ndarray]:  # fmt: skip
-    """A picture, and the axes to draw on: one, or an array of them; `labels` go to each of them.
-    `share` gives all panels one scale."""
+    """A picture, and its axes, one or an array; each gets `labels`, and with `share` one scale."""
     picture = Picture(height, width, says=title or labels.get("ylabel", "picture"))
     axes = picture.subplots(rows, columns, sharex=share, sharey=share)
     for one in np.ravel(axes):

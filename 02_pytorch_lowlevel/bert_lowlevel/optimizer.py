@@ -70,8 +70,7 @@ class Adam:
     def from_arrays(self, arrays: Weights) -> None:
         for name, m in self.first_moments.items():
             m.copy_(torch.tensor(arrays[f"exp_avg.{name}"]))
-        for name, v in self.second_moments.items():
-            v.copy_(torch.tensor(arrays[f"exp_avg_sq.{name}"]))
+            self.second_moments[name].copy_(torch.tensor(arrays[f"exp_avg_sq.{name}"]))
         self.step = int(arrays["step"].item())
 
 
@@ -87,12 +86,9 @@ class FusedAdamW:
             }
             for decayed in (True, False)
         ]
+        betas = settings.beta1, settings.beta2
         self.adamw = torch.optim.AdamW(
-            groups,
-            lr=settings.learning_rate,
-            betas=(settings.beta1, settings.beta2),
-            eps=settings.epsilon,
-            fused=True,
+            groups, lr=settings.learning_rate, betas=betas, eps=settings.epsilon, fused=True
         )
 
     def update(self, weights: Tensors, gradients: Tensors, *, learning_rate: float) -> None:
@@ -104,10 +100,8 @@ class FusedAdamW:
 
     def to_arrays(self) -> Weights:
         states = {name: self.adamw.state[weight] for name, weight in self.weights.items()}
-        first, second = (
-            {name: state[kind] for name, state in states.items()}
-            for kind in ("exp_avg", "exp_avg_sq")
-        )
+        first = {name: state["exp_avg"] for name, state in states.items()}
+        second = {name: state["exp_avg_sq"] for name, state in states.items()}
         return named_moments(first, second, int(next(iter(states.values()))["step"].item()))
 
     def from_arrays(self, arrays: Weights) -> None:

@@ -74,18 +74,10 @@ def train_on(
     ordinary_ids = torch.from_numpy(run.data.ordinary_ids).to(device)
 
     def task(part: str, seq_length: int) -> Task:
-        return Task(
-            pairs=getattr(run.data, part).at_length(seq_length),
-            mask_id=run.data.mask_id,
-            ordinary_ids=ordinary_ids,
-            recipe=settings.masking,
-            seed=settings.seed_of(part),
-        )
+        pairs, seed = getattr(run.data, part).at_length(seq_length), settings.seed_of(part)
+        return Task(pairs, run.data.mask_id, ordinary_ids, settings.masking, seed)
 
-    tasks = [
-        (task("train", phase.seq_length), task("heldout", phase.seq_length))
-        for phase in settings.phases
-    ]
+    tasks = [(task("train", p.seq_length), task("heldout", p.seq_length)) for p in settings.phases]
     for phase, (training, _) in zip(settings.phases, tasks, strict=True):
         check(bert, training.batch(phase.first_example, phase.batch_size))
     train(

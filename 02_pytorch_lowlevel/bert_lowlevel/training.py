@@ -29,11 +29,9 @@ EVALUATION_ROWS = 64
 
 
 def part_losses(bert: Bert, part: TensorBatch, mask_count: Tensor, pair_count: int) -> Losses:
-    """What a part adds to the losses of its batch, whose counts are given. This is what
-    `torch.compile` compiles."""
-    return pretraining_losses(
-        logits(bert, part), part, mask_count=mask_count, pair_count=pair_count
-    )
+    """What a part adds to its batch's losses; the counts are the batch's. May be compiled."""
+    scores = logits(bert, part)
+    return pretraining_losses(scores, part, mask_count=mask_count, pair_count=pair_count)
 
 
 @dataclass(frozen=True)
@@ -101,13 +99,10 @@ class Task:
 
     def batch(self, first: int, size: int) -> TensorBatch:
         """Masked examples first … first + size - 1, on the device."""
-        pairs = self.pairs.batch(np.arange(first, first + size))
+        ids = self.ordinary_ids
+        pairs = to_device(self.pairs.batch(np.arange(first, first + size)), ids.device)
         return mask_tokens(
-            to_device(pairs, self.ordinary_ids.device),
-            mask_id=self.mask_id,
-            ordinary_ids=self.ordinary_ids,
-            seed=self.seed,
-            recipe=self.recipe,
+            pairs, mask_id=self.mask_id, ordinary_ids=ids, seed=self.seed, recipe=self.recipe
         )
 
 

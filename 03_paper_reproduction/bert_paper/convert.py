@@ -15,13 +15,7 @@ from tyro.conf import Positional, arg
 from bert_corpus.wordpiece import read_tokenizer, save_tokenizer
 from bert_run.config import Weights
 from bert_run.errors import UserError, command
-from bert_run.files import (
-    folder_in_one_piece,
-    front_matter,
-    held_alone,
-    size_of,
-    write_atomically,
-)
+from bert_run.files import folder_in_one_piece, front_matter, held_alone, size_of, write_atomically
 from bert_run.weights import (
     PARTS,
     WEIGHTS_FILE,

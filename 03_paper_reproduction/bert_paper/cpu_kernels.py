@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from bert_paper.model import BertForPreTraining, BertSelfAttention, Heads, Losses, gather_positions
 
+Mask = Bool[Tensor, "#batch 1 #seq seq"]
 RANDOM_BITS = 16  # that decide whether a number is kept
 
 
@@ -44,13 +45,7 @@ def dropout(x: Float[Tensor, "*shape"], prob: float) -> Float[Tensor, "*shape"]:
     return x * dropout_mask(x.shape, prob).to(x.dtype).mul_(1 / (1 - prob))
 
 
-def attention(
-    query: Heads,
-    key: Heads,
-    value: Heads,
-    mask: Bool[Tensor, "#batch 1 #seq seq"] | None,
-    prob: float,
-) -> Heads:
+def attention(query: Heads, key: Heads, value: Heads, mask: Mask | None, prob: float) -> Heads:
     """`F.scaled_dot_product_attention`, except where the formula as it stands is faster on a CPU:
     with dropout, and in bfloat16."""
     if prob == 0 and query.dtype != torch.bfloat16:
@@ -71,7 +66,7 @@ class CpuDropout(nn.Dropout):
 class CpuSelfAttention(BertSelfAttention):
     """`BertSelfAttention` by `attention`."""
 
-    def attend(self, query: Heads, key: Heads, value: Heads, mask: Tensor | None) -> Heads:
+    def attend(self, query: Heads, key: Heads, value: Heads, mask: Mask | None) -> Heads:
         return attention(query, key, value, mask, self.dropout_prob if self.training else 0.0)
 
 
@@ -94,11 +89,8 @@ class CpuForPreTraining(BertForPreTraining):
         )
 
 
-KERNELS = {
-    nn.Dropout: CpuDropout,
-    BertSelfAttention: CpuSelfAttention,
-    BertForPreTraining: CpuForPreTraining,
-}
+# Each takes the place of the class that it extends.
+KERNELS = {cpu.__base__: cpu for cpu in (CpuDropout, CpuSelfAttention, CpuForPreTraining)}
 
 
 def use_cpu_kernels(model: nn.Module) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import tyro
-from tokenizers import Encoding
 from tyro.conf import Positional
 
 from bert_corpus.wordpiece import padded
@@ -51,6 +50,8 @@ class EncodeSettings:
             raise UserError(f"--out is {self.out}: its name must end in .npz or .npy")
         if (self.input is None) == (not self.text):
             raise UserError("give one or two sentences, or --input FILE with one text a line")
+        if not all(map(str.strip, self.text)):
+            raise UserError("a text is empty: is a variable unset? Write what is to be encoded")
         if len(self.text) > 2:
             raise UserError(f"there are {len(self.text)} texts: give one or two sentences, or "
                             "put many into a file and name it with --input")  # fmt: skip
@@ -66,8 +67,8 @@ def read_texts(path: Path) -> Texts:
     texts = []
     for number, line in text_lines(None if path == Path("-") else path):
         text = tuple(line.split("\t"))
-        if not text[0].strip():
-            what = "has no text before its tab" if line.strip() else "is empty"
+        if not all(map(str.strip, text)):
+            what = "has no text on one side of its tab" if line.strip() else "is empty"
             raise UserError(f"{name}, line {number} {what}: put one text on each line")
         if len(text) > 2:
             raise UserError(f"{name}, line {number} has {len(text) - 1} tabs: a pair has one")
@@ -75,11 +76,6 @@ def read_texts(path: Path) -> Texts:
     if not texts:
         raise UserError(f"{name} is empty: put one text on a line")
     return texts
-
-
-def collate(encodings: list[Encoding], length: int, pad_id: int) -> dict[str, np.ndarray]:
-    """Token ids, segments and mask as (batch, length) arrays, padded on the right."""
-    return padded([(each.ids, each.type_ids) for each in encodings], length, pad_id)
 
 
 @torch.no_grad()
@@ -94,11 +90,12 @@ def encode(
     """
     model = pretrained.model
     encodings = [pretrained.encode(*text) for text in texts]
+    ids_and_segments = [(each.ids, each.type_ids) for each in encodings]
     longest = max(len(encoding.ids) for encoding in encodings)
     by_length = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
     shape = (len(texts), longest, model.config.hidden_size)
     try:
-        result = collate(encodings, longest, model.config.pad_token_id)
+        result = padded(ids_and_segments, longest, model.config.pad_token_id)
         result["last_hidden_state"] = np.zeros(shape, np.float32)
     except MemoryError:
         raise UserError(f"{len(texts):,} texts of up to {longest} tokens take "

@@ -161,12 +161,9 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str,
 
 
 def make_adamw(groups: list[dict], settings: AdamSettings) -> torch.optim.AdamW:
+    betas = settings.beta1, settings.beta2
     return torch.optim.AdamW(
-        groups,
-        lr=settings.learning_rate,
-        betas=(settings.beta1, settings.beta2),
-        eps=settings.epsilon,
-        fused=True,
+        groups, lr=settings.learning_rate, betas=betas, eps=settings.epsilon, fused=True
     )
 
 

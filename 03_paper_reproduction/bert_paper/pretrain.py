@@ -60,8 +60,8 @@ class PretrainSettings(RunSettings):
     sentence_task: SentenceTask = PairRecipe.sentence_task
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
-    """how often the second sentence is another document's (not with sop); in held-out pairs always
-    half of the time"""
+    """how often the second sentence is another document's (not with sop); in held-out pairs half of
+    the time, where documents are long enough"""
     optimizer: Literal["bert-adam", "adamw", "muon"] = "bert-adam"
     """BERT's Adam (released code), without bias correction; AdamW, which corrects it; or Muon for
     the encoder's matrices and AdamW for the rest"""
@@ -212,9 +212,12 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     keeper = Keeper(run, model, optimizer, ranks)
 
     def record(entry: Record) -> None:
+        is_measured = "heldout_mlm_loss" in entry
+        if is_measured:
+            entry["heldout_examples"] = settings.eval_examples
         if ranks.leads:
             run.log.append(entry)
-        if "heldout_mlm_loss" in entry:
+        if is_measured:
             keeper.keep_if_best(entry)
 
     with stop_signals() as request:

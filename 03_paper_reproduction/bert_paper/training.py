@@ -160,14 +160,13 @@ def evaluate(model: "BertForPreTraining | Replicas", task: Task, *, examples: in
         batch = task.batch(indices % examples)
         counted = torch.from_numpy(indices < examples).to(task.device)
         weights = batch["masked_lm_weights"] * counted[:, None]
+        ids, labels = batch["masked_lm_ids"], batch["next_sentence_labels"]
         with mixed_precision(task.device, task.precision):
             words, pairs = forward(model, batch)
-            each_word = F.cross_entropy(
-                words.flatten(0, 1), batch["masked_lm_ids"].flatten(), reduction="none"
-            )
-            each_pair = F.cross_entropy(pairs, batch["next_sentence_labels"], reduction="none")
-        words_right = (words.argmax(-1) == batch["masked_lm_ids"]) * weights
-        pairs_right = (pairs.argmax(-1) == batch["next_sentence_labels"]) * counted
+            each_word = F.cross_entropy(words.flatten(0, 1), ids.flatten(), reduction="none")
+            each_pair = F.cross_entropy(pairs, labels, reduction="none")
+        words_right = (words.argmax(-1) == ids) * weights
+        pairs_right = (pairs.argmax(-1) == labels) * counted
         words_lost, pairs_lost = each_word * weights.flatten(), each_pair * counted  # in nats
         parts = (words_lost, words_right, weights, pairs_lost, pairs_right)
         sums += torch.stack([part.sum().double() for part in parts])
@@ -213,12 +212,11 @@ def train(model: "BertForPreTraining | Replicas", optimizer: torch.optim.Optimiz
             )
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            losses = training_step(
+            window.losses += training_step(
                 model, optimizer, task.asked(pairs), precision=task.precision, ranks=ranks,
                 max_grad_norm=settings.max_grad_norm, micro_batch_size=settings.micro_batch_size,
                 pair_count=phase.batch_size, total_loss=task.total, norms=window.norms,
             )  # fmt: skip
-            window.losses += losses
             done = step + 1
             logging = journal.step_done(done, tokens=phase.batch_size * phase.seq_length)
             if logging:

@@ -243,6 +243,17 @@ def test_an_unset_variable_in_the_place_of_a_folder_is_no_folder(arguments, caps
     assert 'is empty (""): is a variable unset?' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["--out", "q\udcff"], ["--save=q\udcff"]])
+def test_a_folder_that_is_not_called_in_utf8_is_refused_before_a_run(
+    arguments, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["bert", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        command(lambda: pytest.fail("safetensors cannot write there"))()
+    assert stopped.value.code == 2
+    assert "is 'q\\udcff': its name is not UTF-8: choose another" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--json", ""], ["--context", ""], ["--top=1", ""]])
 def test_a_text_may_be_empty(arguments, monkeypatch):
     called = []

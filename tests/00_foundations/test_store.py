@@ -641,7 +641,7 @@ def test_one_store_of_two_and_stores_without_a_tokenizer_are_not_read_as_text(ca
     with pytest.raises(UserError, match="is one of two token stores: name the folder above it"):
         open_corpus(str(tmp_path / "out" / "train"))
     shutil.rmtree(tmp_path / "out" / "tokenizer")
-    with pytest.raises(UserError, match="token stores that lack tokenizer/, train/ or heldout/"):
+    with pytest.raises(UserError, match="the folder of a run, of a model or of token stores"):
         open_corpus(str(tmp_path / "out"))
 
 

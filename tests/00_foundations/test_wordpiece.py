@@ -183,6 +183,17 @@ def test_a_bare_vocabulary_shows_by_its_capitals_whether_it_is_cased(tmp_path):
     assert load_tokenizer(cased, lowercase=True).normalizer.lowercase is True
 
 
+def test_tokens_that_were_added_to_a_vocabulary_are_not_lost_without_a_word(tmp_path):
+    """As transformers 4 saves a slow tokenizer: the model has rows for them."""
+    write_vocabulary(tmp_path / "a", SMALL)
+    added = tmp_path / "a" / "added_tokens.json"
+    added.write_text(json.dumps({"[PAD]": 0}))
+    assert load_tokenizer(tmp_path / "a").get_vocab_size() == len(SMALL)
+    added.write_text(json.dumps({"newword": len(SMALL)}))
+    with pytest.raises(UserError, match="'newword' is not in vocab"):
+        load_tokenizer(tmp_path / "a")
+
+
 def test_the_config_beside_the_file_is_honoured(tmp_path):
     write_vocabulary(tmp_path / "a", SMALL, do_lower_case=True, strip_accents=False)
     normalizer = load_tokenizer(tmp_path / "a" / "vocab.txt").normalizer

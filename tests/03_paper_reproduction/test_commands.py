@@ -172,13 +172,18 @@ def test_encode_refuses_an_empty_line_by_its_number(call_here, small_run, tmp_pa
     assert (code, err.count("\n")) == (2, 1) and "line 2 is empty" in err
 
 
-def test_encode_says_of_a_pair_whose_first_text_is_empty_that_it_is_one(
-    call_here, small_run, tmp_path
+@pytest.mark.parametrize("line", ["\tthe crane", "the crane\t", "the crane\t "])
+def test_encode_says_of_a_pair_of_which_one_text_is_empty_that_it_is_one(
+    line, call_here, small_run, tmp_path
 ):
-    (tmp_path / "texts.txt").write_text("the river\n\tthe crane\n")
+    (tmp_path / "texts.txt").write_text(f"the river\n{line}\n")
     code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
                              small_run, "--out", tmp_path / "v.npz")  # fmt: skip
-    assert code == 2 and "texts.txt, line 2 has no text before its tab" in err
+    assert code == 2 and "texts.txt, line 2 has no text on one side of its tab" in err
+    for texts in (("",), ("the crane", " ")):
+        code, _, err = call_here("bert-encode", *texts, "--checkpoint", small_run, "--out",
+                                 tmp_path / "v.npz")  # fmt: skip
+        assert code == 2 and "a text is empty: is a variable unset?" in err
 
 
 def test_encode_in_bf16_gives_float32_vectors_that_differ_by_its_rounding(
@@ -409,11 +414,11 @@ def test_encode_writes_no_vectors_of_a_model_that_overflows(call_here, small_run
     assert not (tmp_path / "v.npz").exists()
 
 
-def test_a_run_whose_folder_has_a_name_that_is_not_utf8(call_here, corpus_file, tmp_path):
+def test_a_folder_whose_name_is_not_utf8_is_refused_before_a_run(call_here, corpus_file, tmp_path):
     out = tmp_path / "run-\udce9"
     code, _, err = call_here("bert-pretrain", "--corpus", corpus_file, "--out", out,
                              "--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16,
                              "--num-hidden-layers", 1, "--batch-size", 4, "--steps", 2,
                              "--eval-examples", 8)  # fmt: skip
-    assert code == 0, err
-    assert "run-\\udce9" in (out / "README.md").read_text("utf-8")
+    assert code == 2 and "its name is not UTF-8: choose another" in err
+    assert not out.exists(), "safetensors could not open what was saved there"

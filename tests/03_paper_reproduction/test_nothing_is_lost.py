@@ -3,7 +3,9 @@
 The commands run in this process; see `call_here`.
 """
 
+import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -62,6 +64,68 @@ def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
         said = refused(call_here("bert-pretrain", "--corpus", name, "--heldout", heldout,
                                  "--out", "run", *SIZES))  # fmt: skip
         assert f"also in the corpus {name}, so its loss would measure" in said
+    text = corpus.read_bytes()
+    Path("copy.txt.gz").write_bytes(gzip.compress(text))
+    Path("copy.txt").write_bytes(text.replace(b"\n", b"\r\n"))
+    for heldout in ("copy.txt.gz", "copy.txt"):
+        said = refused(call_here("bert-pretrain", "--corpus", corpus, "--heldout", heldout,
+                                 "--out", "run", *SIZES))  # fmt: skip
+        assert f"also in the corpus {corpus}, so its loss would measure" in said
+    Path("other.txt").write_bytes(text.replace(b"the", b"a"))
+    assert call_here("bert-pretrain", "--corpus", corpus, "--heldout", "other.txt", "--out", "run",
+                     *SIZES)[0] == 0  # fmt: skip
+
+
+def test_a_file_that_grows_while_it_is_read_is_not_trained_on(call_here, corpus, monkeypatch):
+    """So does a log that the shell writes into the folder of the corpus."""
+    Path("books").mkdir()
+    shutil.copyfile(corpus, "books/book.txt")
+    train_wordpiece = runs.train_wordpiece
+
+    def train(*arguments, **named):
+        with open("books/book.txt", "a") as log:
+            log.write("learning words: 100%\n")
+        return train_wordpiece(*arguments, **named)
+
+    monkeypatch.setattr(runs, "train_wordpiece", train)
+    said = refused(call_here("bert-pretrain", "--corpus", "books", "--out", "run", *SIZES))
+    assert "books/book.txt has changed while it was read" in said
+    monkeypatch.setattr(runs, "train_wordpiece", train_wordpiece)
+    assert call_here("bert-pretrain", "--corpus", "books", "--out", "run", *SIZES)[0] == 0
+
+
+def test_a_card_that_somebody_has_edited_is_kept_under_another_name(call_here, corpus):
+    words = ("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)
+    assert call_here(*words)[0] == 0
+    card = Path("run/README.md")
+    ours = card.read_text("utf-8")
+    assert "was edited" not in call_here(*words)[2] and card.read_text("utf-8") == ours
+    card.write_text("mine")
+    assert f"{card} was edited: it was renamed edited-README.md" in call_here(*words)[2]
+    assert Path("run/edited-README.md").read_text() == "mine" and card.read_text("utf-8") == ours
+
+
+def test_the_accuracy_of_next_sentences_stands_beside_that_of_one_answer_to_all(call_here, corpus):
+    """To a document of a single sentence, the next one is always another document's."""
+    lines = [f"The bird sat on the mat {n}.\n" + f"It slept {n}.\n" * (n % 2) for n in range(80)]
+    Path("short.txt").write_text("\n".join(lines), encoding="utf-8")
+    code, out, err = call_here("bert-pretrain", "--corpus", "short.txt", "--out", "run", *SIZES)
+    assert code == 0, err
+    share = re.search(r"% right \(one answer to all: (\d+\.\d)%\)", out)
+    assert share and float(share[1]) > 55
+    card = Path("run/README.md").read_text("utf-8")
+    assert f"One answer to all pairs would be right for {share[1]}% of them" in card
+    code, out, err = call_here("bert-pretrain", "--corpus", corpus, "--out", "other", *SIZES)
+    assert code == 0 and "one answer to all" not in out + Path("other/README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("options, said", [
+    (("--short-batch-size", "3"), "belongs to --short-seq-length, which is not given"),
+    (("--corpus", "storyworld", "--split-sentences", "True"), "storyworld is in sentences"),
+])  # fmt: skip
+def test_an_option_that_would_do_nothing_is_refused(options, said, call_here, corpus):
+    words = ("--corpus", corpus, *SIZES, "--out", "run", *options)
+    assert said in refused(call_here("bert-pretrain", *words))
 
 
 def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected_call(

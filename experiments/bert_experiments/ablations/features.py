@@ -14,8 +14,8 @@ from tokenizers import Encoding
 from torch import Tensor, nn
 
 from bert_corpus.storyworld import entailment, names, sentiment
+from bert_corpus.wordpiece import padded
 from bert_finetuning.metrics import entity_scores
-from bert_paper.encode import collate
 from bert_paper.pretrained import Pretrained
 from bert_run.device import to_device
 
@@ -83,9 +83,8 @@ def states_of(
     for first in range(0, len(encodings), BATCH):
         rows = by_length[first : first + BATCH]
         length = len(encodings[rows[-1]].ids)
-        inputs = collate(
-            [encodings[row] for row in rows], length, pretrained.model.config.pad_token_id
-        )
+        texts = [(encodings[row].ids, encodings[row].type_ids) for row in rows]
+        inputs = padded(texts, length, pretrained.model.config.pad_token_id)
         layers = pretrained.model.bert(**to_device(inputs, device)).hidden_states[1:]
         vectors = torch.cat(layers[-LAYERS:], dim=-1).float().cpu()
         for row, vector in zip(rows, vectors, strict=True):

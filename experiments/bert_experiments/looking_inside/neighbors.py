@@ -14,7 +14,7 @@ from tokenizers import Encoding
 from torch import Tensor
 
 from bert_corpus.storyworld import Story
-from bert_paper.encode import collate
+from bert_corpus.wordpiece import padded
 from bert_paper.pretrained import Pretrained
 from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
@@ -79,7 +79,8 @@ def word_vectors(
     model, device = pretrained.model, next(pretrained.model.parameters()).device
     encodings = [pretrained.encode(sentence) for sentence in sentences]
     length = max(len(encoding.ids) for encoding in encodings)
-    inputs = collate(encodings, length, model.config.pad_token_id)
+    rows = [(each.ids, each.type_ids) for each in encodings]
+    inputs = padded(rows, length, model.config.pad_token_id)
     states = model.bert(**{name: torch.from_numpy(a).to(device) for name, a in inputs.items()})
     states = torch.stack(states.hidden_states)  # (states, batch, seq, hidden)
     found = [(row, place, tokens)

@@ -330,6 +330,8 @@ def test_broken_json_lines_name_file_and_line(file):
     assert "c.jsonl: line 2 is not JSON" in error_of(file(f'{good}\n{{"text": "a\n', "c.jsonl"))
     message = error_of(file(f'{good}\n\n{{"body": "a"}}\n', "d.jsonl"))
     assert "d.jsonl: line 3 has no text field 'text'" in message and "'body'" in message
+    message = error_of(file(f'{good}\n{{"text": null}}\n', "g.jsonl"))
+    assert "g.jsonl: line 2: its field 'text' is None, not text" in message
     assert "no object" in error_of(file(f"{good}\n[1]\n", "e.jsonl"))
     message = error_of(file(f'{good}\n{{"text": "a", "score": NaN}}\n', "f.jsonl"))
     assert "f.jsonl: line 2 is not JSON (NaN is no value of JSON: write null)" in message

@@ -95,6 +95,8 @@ def test_a_run_goes_on_though_the_model_that_it_began_with_is_gone_or_moved(
     options = dict(steps=4, save_every=2, learning_rate=1e-3)
     pretrain(again(text, "start", run, **options))
     in_one_go = weights_of(run)
+    for spelling in ("start/", "./start", str(Path("start").resolve())):
+        pretrain(again(text, spelling, run, **options))  # done: only looked at
     for name in ("elsewhere/start", "other"):
         shutil.copytree(start, name)
     shutil.rmtree("start")

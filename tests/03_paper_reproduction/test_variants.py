@@ -5,6 +5,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import transformers
 from safetensors.numpy import load_file
 
 from bert_corpus.pairs import PairDataset, PairRecipe, SpecialTokens
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_corpus.store import TokenStore
 from bert_paper import pretrain as pretrain_module
 from bert_paper import training
@@ -384,6 +386,17 @@ def test_the_best_model_begins_anew_where_examples_become_longer(
     assert {step: [s for s in best_after if of_step(s) == kept[step]] for step in kept} == {
         step: [best] for step, best in best_after.items()
     }
+
+
+def test_losses_on_other_numbers_of_examples_do_not_compare(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    lines = [{"step": 1, "heldout_mlm_loss": 4.7, "heldout_examples": 2}, {"step": 2},
+             {"step": 3, "heldout_mlm_loss": 4.9, "heldout_examples": 500}]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = SimpleNamespace(path=path)
+    for examples, lowest in ((500, 4.9), (2, 4.7)):
+        run = SimpleNamespace(log=log, settings=SimpleNamespace(eval_examples=examples))
+        assert PretrainingRun.lowest_loss(run, from_step=0) == lowest
 
 
 class Killed(BaseException):

@@ -242,12 +242,11 @@ def read_head(folder: Path) -> Weights:
 def head_of(folder: Path, content: dict[str, Any], model_type: type[BertWithHead],
             learned: Weights) -> HeadConfig:  # fmt: skip
     """The head that `config.json` describes, checked against the file's arrays."""
-    if f"{model_type.part}.bias" not in learned:
-        raise UserError(f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint "
-                        "again")  # fmt: skip
+    bias = f"{model_type.part}.bias"
+    if bias not in learned:
+        raise UserError(f"{folder} has no {bias}, so no head: copy the checkpoint again")
     try:
-        rows = learned["classifier.bias"].size if model_type.has_labels else None
-        labels = () if rows is None else base.labels_of(content, rows)
+        labels = base.labels_of(content, learned[bias].size) if model_type.has_labels else ()
         pooling, dropout = content.get(base.POOLING_FIELD, "cls"), content.get("classifier_dropout")
         head = HeadConfig(labels, pooling, dropout)
     except UserError as error:
@@ -263,8 +262,7 @@ def head_of(folder: Path, content: dict[str, Any], model_type: type[BertWithHead
 
 
 def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
-    """The task that a fine-tuned folder does, ours or one of `transformers`. Raises `UserError` if
-    what the folder says of it is damaged."""
+    """The task that a folder was fine-tuned for; `UserError` if what it says of that is damaged."""
     model, head, folder = type(finetuned.model), finetuned.model.head, finetuned.folder
     problem = head.problem_type if model.has_pooling else ""
     way_out = f"if it was trained further elsewhere, remove {FIELD} from config.json"

@@ -242,22 +242,21 @@ class Finetuning:
         """Answer dev and the test set with the best model; write and print what came out."""
         settings, out, data = self.settings, self.settings.out, self.data
         try:
-            best = load_finetuned(outcome.folder / "best", device=self.device)
+            model = load_finetuned(outcome.folder / "best", device=self.device).model
         except UserError as error:
             problem = str(error).rpartition(": ")[0]  # without the advice, to copy it again
             way_out = f"remove {outcome.folder}, and the seed runs again"
             raise UserError(f"{problem}: {way_out}") from None
-        use_cpu_kernels(best.model.bert)
-        task, predictions = self.evaluator.predict(best.model, precision=self.precision)
+        use_cpu_kernels(model.bert)
+        task, predictions = self.evaluator.predict(model, precision=self.precision)
         dev = Measured("dev", task, data.dev, predictions)
         publish_model(filter(Path.is_file, sorted((outcome.folder / "best").iterdir())), out)
         write_answers(out, dev, title=outcome.task)
         for name in ("predictions.jsonl", "errors.md", "confusion.png"):  # of an earlier --test
             (out / f"test_{name}").unlink(missing_ok=True)
         if data.test:
-            answers = task.answers(data.test, best.model, self.tokenizer,
-                                   max_length=self.max_length, precision=self.precision
-                                   )  # fmt: skip
+            answers = task.answers(data.test, model, self.tokenizer, max_length=self.max_length,
+                                   precision=self.precision)  # fmt: skip
             majority = task.majority(self.examples(outcome.best.seed), data.test)
             test = Measured(data.tallies[2].source, task, data.test, answers,
                             task.score(data.test, majority))  # fmt: skip
@@ -302,15 +301,15 @@ def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
     inputs: Inputs = {split: {"name": name or f"the {split} set of {data.name}",
                               "sha256": fingerprint(examples), "examples": len(examples)}
                       for split, name, examples in both}  # fmt: skip
-    start, files = settings.checkpoint, []
+    start, digest = settings.checkpoint, None
+    own = [each for each in (settings.model, settings.tokenizer) if each not in (None, *PRESETS)]
     if not settings.from_scratch:
-        files = files_of_start(start)
-    else:  # of the files it takes its sizes and its tokenizer
-        for source in (settings.model, settings.tokenizer):
-            if source is not None and source not in PRESETS:
-                start, files = str(source), [*files, *reading_files(Path(source))]
-    if files:
-        inputs["start"] = {"name": start, "sha256": fingerprint_of_files(files), "examples": None}
+        digest = fingerprint_of_start(start)
+    elif own:  # the files that it takes its sizes and its tokenizer from
+        files = [path for each in own for path in reading_files(Path(each))]
+        start, digest = str(own[-1]), fingerprint_of_files(files)
+    if digest:
+        inputs["start"] = {"name": start, "sha256": digest, "examples": None}
     return inputs
 
 
@@ -328,22 +327,16 @@ def reading_files(source: Path) -> list[Path]:
     return [source] if source.is_file() else [path for path in found if path.is_file()]
 
 
-def files_of_start(checkpoint: str) -> list[Path]:
-    folder = locate(checkpoint).folder
-    return [*reading_files(folder), *weight_files(folder)]
-
-
 def fingerprint_of_start(checkpoint: str) -> str:
     """What a run that starts from a checkpoint records of it as its `start`."""
-    return fingerprint_of_files(files_of_start(checkpoint))
+    folder = locate(checkpoint).folder
+    return fingerprint_of_files([*reading_files(folder), *weight_files(folder)])
 
 
 def fingerprint_of_files(files: Sequence[Path]) -> str:
     """SHA-256 of the files' names and content."""
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(f"{path.name} {sha256(path)}\n".encode())
-    return digest.hexdigest()
+    lines = (f"{path.name} {sha256(path)}\n" for path in files)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def check_inputs(folder: Path, inputs: Inputs) -> None:

@@ -124,10 +124,7 @@ def pearson(gold: Numbers, predicted: Numbers) -> float:
     because a model that predicts the same for every pair knows nothing. nan if a number is nan."""
     if np.ptp(gold) == 0 or np.ptp(predicted) == 0:
         return 0.0
-    x = gold.astype(np.float64) - gold.mean(dtype=np.float64)
-    y = predicted.astype(np.float64) - predicted.mean(dtype=np.float64)
-    cosine = (x / np.linalg.norm(x)) @ (y / np.linalg.norm(y))
-    return float(np.clip(cosine, -1, 1))  # rounding can carry it past 1
+    return float(np.corrcoef(gold, predicted, dtype=np.float64)[0, 1])
 
 
 def spearman(gold: Numbers, predicted: Numbers) -> float:
@@ -229,8 +226,7 @@ def _accepted(answers: Sequence[str]) -> Sequence[str]:
 
 def squad_scorer(answers: Sequence[str], accepted: Sequence[Sequence[str]]) -> Scorer:
     """Mean exact match and F1 of the answers to some questions. If some of these have an answer and
-    others none (SQuAD 2.0), also the means over either kind, under the official script's names:
-    `HasAns_f1`, `NoAns_f1` and so on."""
+    others none, also over either kind, named as in SQuAD 2.0's script: `HasAns_f1`, `NoAns_f1` …"""
     both = list(zip(answers, accepted, strict=True))
     measures = {name: np.array([measure(*each) for each in both])
                 for name, measure in (("exact", answer_exact), ("f1", answer_f1))}  # fmt: skip

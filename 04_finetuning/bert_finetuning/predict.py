@@ -210,8 +210,7 @@ class Predictor:
                 predictions[place] = prediction
         return predictions
 
-    def predict_alike(self, examples: Sequence[Example], *,
-                      progress: str | None = None) -> list[Any]:  # fmt: skip
+    def predict_alike(self, examples: Sequence[Example], *, progress: str | None = None) -> list:
         """Predictions for examples that have text, and the same shape. `progress` names a bar."""
         return self.task.answers(
             examples, self.finetuned.model, self.finetuned.tokenizer, max_length=self.max_length,
@@ -233,7 +232,8 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     for example in examples:
         if {example.shape, learned} == {PAIR, SINGLE}:
             both = "give the second with --pair, or after a tab"
-            way_out = both if learned == PAIR else "leave the second out"
+            single = "leave the second out, or name the column, --columns TEXT"
+            way_out = both if learned == PAIR else single
             text = quoted(example.texts[0])
             way_out += f"; if it was trained further elsewhere, remove {FIELD} from config.json"
             raise UserError(f"{text}: this model has learned from {learned}: {way_out}")
@@ -343,8 +343,12 @@ def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[
                 columns = columns.found_in(row, labeled=False)
                 names = [columns.text, columns.pair]
             asked = [row.spelled(name) for name in names if name and row.find([name])]
+            lists = [name] if (name := row.find(task_type.lists)) else []
         empty = {name: "" for name in map(row.spelled, asked) if row.fields.get(name) is None}
-        example = task_type.from_row(row._replace(fields=row.fields | empty), columns)
+        if any(row.fields.get(row.spelled(name)) is None for name in lists):
+            example = task_type.empty
+        else:
+            example = task_type.from_row(row._replace(fields=row.fields | empty), columns)
         yield Query(example, row.line, row.fields, asked)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.checkpoint import checkpoint
 
 from bert_finetuning.checkpoint import InitialModel, SavedTask, save_finetuned
@@ -148,8 +149,7 @@ class TrainingData:
         mine = self.ranks.share(indices)
         if not len(mine):
             return [MicroBatch(self.collate(indices[:1]), 0)]
-        parts = cut(mine, self.settings.micro_batch_size or len(mine))
-        batches = [self.collate(part) for part in parts]
+        batches = map(self.collate, cut(mine, self.settings.micro_batch_size or len(mine)))
         return [MicroBatch(batch, self.task.loss_count(batch)) for batch in batches]
 
     def collate(self, indices: Indices) -> base.Batch:
@@ -183,14 +183,12 @@ def freeze(model: base.BertWithHead, what: str) -> None:
 def make_optimizer(model: base.BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
     """One group of parameters for each depth and for decayed and others; what is frozen is in none.
     A group's rate is the run's times its `share`."""
-    adam = AdamSettings(learning_rate=settings.rate(model.config.hidden_size),
-                        weight_decay=settings.weight_decay, max_grad_norm=settings.max_grad_norm
-                        )  # fmt: skip
+    adam = AdamSettings(learning_rate=settings.rate(model.config.hidden_size))
     groups: dict[tuple[int, bool], dict[str, Any]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             below, decayed = depth(name, model.config.num_hidden_layers), is_decayed(name)
-            empty = {"params": [], "weight_decay": adam.weight_decay if decayed else 0.0,
+            empty = {"params": [], "weight_decay": settings.weight_decay if decayed else 0.0,
                      "share": settings.layer_rate_decay**below}  # fmt: skip
             groups.setdefault((below, decayed), empty)["params"].append(parameter)
     make = BertAdam if settings.optimizer == "bert-adam" else make_adamw
@@ -257,10 +255,7 @@ def sum_gradients(model: base.BertWithHead, ranks: Ranks) -> None:
     """Give every rank the sum of all ranks' gradients, exchanged as one long vector."""
     if ranks.size > 1:
         gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        total = ranks.sum(torch.cat([gradient.flatten() for gradient in gradients]))
-        pieces = total.split([gradient.numel() for gradient in gradients])
-        for gradient, piece in zip(gradients, pieces, strict=True):
-            gradient.copy_(piece.view_as(gradient))
+        vector_to_parameters(ranks.sum(parameters_to_vector(gradients)), gradients)
 
 
 class LogWindow:
@@ -278,7 +273,7 @@ class LogWindow:
         loss = total / len(self.norms)
         refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
         speed = self.examples / (time.perf_counter() - self.begin)
-        return {"train_loss": loss, "examples_per_second": round(speed, 1)}
+        return {"train_loss": loss, "examples_per_second": round(speed, 1), "learning_rate": rate}
 
 
 # --- The run of one seed -------------------------------------------------------------------------
@@ -410,11 +405,9 @@ class SeedRun:
         peak = settings.rate(self.model.config.hidden_size)
         log_every = max(1, min(50, total // 40))
         window, shown = LogWindow(self.device), {}
-        bar = progress_bar(
-            total, title, unit="step", initial=self.start, disable=not (progress and ranks.leads)
-        )
+        hidden = not (progress and ranks.leads)
         self.model.train()
-        with bar:
+        with progress_bar(total, title, unit="step", initial=self.start, disable=hidden) as bar:
             for step in range(self.start, total):
                 ranks.seed_dropout(data.seed, step, self.device)
                 rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
@@ -432,10 +425,8 @@ class SeedRun:
                 logging = done % log_every == 0 or saving  # a run which goes on averages the same
                 measuring = done % (settings.eval_every or epoch) == 0 or done == total
                 if logging:
-                    entry = window.close(ranks, done, rate)
-                    self.record(
-                        {"step": done, "epoch": done / epoch, **entry, "learning_rate": rate}
-                    )
+                    entry = {"step": done, "epoch": done / epoch} | window.close(ranks, done, rate)
+                    self.record(entry)
                     shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
                     window = LogWindow(self.device)
                 begin = time.perf_counter()
@@ -484,9 +475,8 @@ class SeedRun:
     def measure(self, step: int) -> str:
         """Answer all of dev; keep the model if it has never been better. Returns its score."""
         refuse_broken(dict(self.model.named_parameters()), self.ranks, step=step)
-        self.task, self.predictions = self.evaluator.predict(
-            self.model, precision=self.precision, ranks=self.ranks
-        )
+        machine = {"precision": self.precision, "ranks": self.ranks}
+        self.task, self.predictions = self.evaluator.predict(self.model, **machine)
         scores = self.scores = self.task.score(self.evaluator.examples, self.predictions)
         named = {f"dev_{name}": value for name, value in scores.items()}
         refuse_divergence(step, **named)

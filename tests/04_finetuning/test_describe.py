@@ -43,6 +43,20 @@ def test_two_labels_are_said_with_columns_rows_and_counts(tmp_path):
     ]
 
 
+def test_dev_is_read_from_the_columns_of_train_where_it_has_them(tmp_path):
+    train, dev, other = (tmp_path / f"{name}.csv" for name in ("train", "dev", "other"))
+    train.write_text("review,target\n" + "It rains.,bad\nSun!,good\n" * 3, encoding="utf-8")
+    dev.write_text("label,review,target,text\n1,Rain.,bad,other\n0,Sun!,good,other\n")
+    other.write_text("label,text\nbad,Rain.\ngood,Sun!\n", encoding="utf-8")
+    read = load_files(train, dev)
+    assert [(each.text, each.label) for each in read.dev] == [("Rain.", "bad"), ("Sun!", "good")]
+    settings = FinetuneSettings(train=str(train), dev=str(dev), checkpoint="none")
+    assert "text from" not in describe(read, settings)[3], "the same columns need no word"
+    read = load_files(train, other)
+    assert [each.text for each in read.dev] == ["Rain.", "Sun!"]
+    assert "2 examples; text from 'text', label from 'label'; of" in describe(read, settings)[3]
+
+
 def test_of_forty_labels_the_commonest_are_said(tmp_path):
     labels = [f"label-{n:02}" for n in range(45) for _ in range(n + 1)]
     lines = lines_about(tmp_path, labels, labels)

@@ -13,6 +13,7 @@ from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
 from bert_finetuning.tasks.question_answering import BertForQuestionAnswering, SpanLogits, span_loss
 from bert_finetuning.tasks.tagging import BertForTokenClassification
 from bert_run.config import BertConfig, initial_weights
+from bert_run.device import mixed_precision
 from bert_run.errors import UserError
 
 CONFIG = BertConfig(
@@ -154,6 +155,14 @@ def test_a_number_is_learned_by_its_squared_error():
     model = BertForSequenceClassification(CONFIG, SCORE)
     loss = model.loss(torch.tensor([[1.0], [2.0]]), {"labels": torch.tensor([0.0, 5.0])})
     assert loss == (1 + 9) / 2
+
+
+def test_a_number_keeps_its_digits_where_products_are_in_bfloat16():
+    model = BertForSequenceClassification(CONFIG, SCORE).eval()
+    nn.init.constant_(model.classifier.bias, 2013.0)
+    nn.init.zeros_(model.classifier.weight)
+    with mixed_precision(torch.device("cpu"), torch.bfloat16):
+        assert (model(**make_inputs(1, ROWS)) == 2013).all()  # bfloat16 has 2008 and 2016
 
 
 # --- The mean of all tokens in place of [CLS] ----------------------------------------------------

@@ -147,6 +147,17 @@ def test_words_and_endings__are_not_repeated_among_the_other_columns(row, format
     assert found["row"] == {"id": 7}
 
 
+@pytest.mark.parametrize("format, name, value", [
+    ("choices", "endings", ["was good", "was bad"]), ("choices", "choices", ["was", "is not"]),
+    ("tags", "words", ["the", "film"]),
+])  # fmt: skip
+def test_null_in_place_of_a_list__is_an_empty_answer_too(format, name, value, call):
+    rows = [{"context": "the film", name: each} for each in (value, None)]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    first, second = answers(call("--json", stdin=stdin, format=format))
+    assert "empty" not in first and second["empty"]
+
+
 def test_columns_without_a_name__are_said_to_be_left_out(call, tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text(",text\n7,a\n")
     told = io.StringIO()

@@ -15,8 +15,8 @@ import pytest
 
 from bert_corpus import hub
 from bert_corpus.storyworld import world
-from bert_finetuning.data.load import load_files
-from bert_finetuning.data.rows import Columns, Expected, label_set, open_rows
+from bert_finetuning.data.load import infer_task, load_files
+from bert_finetuning.data.rows import Columns, Expected, label_set, open_rows, parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -417,6 +417,57 @@ def test_questions_come_as_rows_too(file):
     first, second = QuestionAnswering.read(path)
     assert first == Question("1", "When?", CONTEXT, (Answer("911", 26),))
     assert second == Question(f"{path}: line 2", "Who?", CONTEXT)
+
+
+@pytest.mark.parametrize("name", ["anwser", "gold_answer"])
+def test_questions_without_a_column_of_answers_are_not_taken_for_questions_without_answers(
+    name, file
+):
+    path = file(json_lines({"question": "When?", "context": CONTEXT, name: "911"}), "a.jsonl")
+    assert "line 1 has no 'answers' or 'answer'" in error_of(QuestionAnswering.read, path)
+    (asked,) = QuestionAnswering.read(path, labeled=False)
+    assert asked.answers == ()
+
+
+def test_a_choice_with_two_columns_that_may_begin_it_is_refused(file):
+    """SuperGLUE's COPA: the question is "cause" or "effect", what happened is the premise."""
+    row = {"premise": "It rains.", "question": "effect", "endings": ["A", "B"], "label": 0}
+    problem = error_of(MultipleChoice.read, file(json_lines(row), "a.jsonl"))
+    assert "line 1 has 'question' and 'premise'" in problem and "join both" in problem
+
+
+def test_names_without_a_type_are_names_of_one_type(file):
+    path = file("the O\nbad B\nsoup I\nwas O\n\nthe O\nwine B\n", "a.conll")
+    first, second = Tagging.read(path)
+    assert first.tags == ("O", "B-NAME", "I-NAME", "O") and second.tags == ("O", "B-NAME")
+    assert list(entities(first.tags)) == [("NAME", 1, 3)]
+
+
+@pytest.mark.parametrize("line", ["Vitamin B-12", "Take exit I-95"])
+def test_lines_of_text_that_end_in_a_number_after_a_letter_are_no_tagged_words(line, file):
+    rows = open_rows(file(f"{line}\n" * 2, "a.txt"), Expected(labeled=False), may_be_text=True)
+    assert [row.parts for row in rows] == [[line]] * 2
+
+
+def test_the_first_line_that_excel_writes_to_name_the_separator_is_no_row(file):
+    rows = open_rows(file("sep=;\ntext;label\nIt rains.;bad\n", "a.csv"), Expected())
+    assert [row.fields for row in rows] == [{"text": "It rains.", "label": "bad"}]
+
+
+@pytest.mark.parametrize("columns", ["text=label", "Label,label", "text=text,pair=text"])
+def test_one_column_is_not_read_twice(columns, file):
+    path = file("text,label\nIt rains.,bad\n", "a.csv")
+    problem = error_of(Classification.read, path, columns=parse_columns(columns))
+    assert "name different columns" in problem
+
+
+def test_a_table_of_texts_with_a_column_of_tokens_holds_texts(file):
+    for content, name in (
+        ("text,tokens,label\nIt rains.,2,bad\nSun!,1,good\n", "a.csv"),
+        (json_lines({"text": "It rains.", "tokens": ["It", "rains."], "label": "bad"},
+                    {"text": "Sun!", "tokens": ["Sun!"], "label": "good"}), "a.jsonl"),
+    ):  # fmt: skip
+        assert infer_task(file(content, name)) is Classification
 
 
 @pytest.mark.parametrize(

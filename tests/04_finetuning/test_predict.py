@@ -21,7 +21,7 @@ from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, sentence_of, split_words
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, sentence_of
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -377,9 +377,9 @@ def test_predictor__runs_as_the_pages_show_it(page, folders, tmp_path, monkeypat
     ],
 )  # fmt: skip
 def test_a_text_is_split_into_words_and_punctuation_each_with_its_place(text, words):
-    found, places = split_words(text)
-    assert "|".join(found) == words
-    assert [text[start:end] for start, end in places] == list(found)
+    found = sentence_of(text)
+    assert "|".join(found.words) == words
+    assert [text[start:end] for start, end in found.places] == list(found.words)
 
 
 TAGGED = Prediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 1.0))

@@ -113,14 +113,14 @@ def load_task(settings: FinetuneSettings) -> TaskData:
         test = own_test_set(data, settings.data)
     if isinstance(test, str):
         tally.source, by_name = test, settings.task is not None
-        test = read_labeled(test, data.task, columns=columns, by_place=by_name, tally=tally)
+        test = read_labeled(test, data.task, columns=columns, by_place=by_name, tally=tally,
+                            train=data.tallies[0].columns)  # fmt: skip
         check_shapes(settings.train or data.name, data.train, tally.source, test)
     return replace(data, test=test, tallies=(*data.tallies[:2], tally))
 
 
 def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
-    """The test set of a task by name, or where it is. That of StoryWorld comes after dev in the
-    held-out split, texts of dev left out."""
+    """A named task's test set, or where it is; of StoryWorld what follows dev in its split."""
     if data.name in STORYWORLD:
         heldout = storyworld(data.name, "heldout", 2 * len(data.dev))
         known = {example.texts for example in data.dev}
@@ -138,8 +138,7 @@ def read_labeled(source: str | Path, task: Task, **expected: Any) -> list[Any]:
     return found
 
 
-def check_shapes(train: str | Path, learned: list[Any], source: str | Path,
-                 more: list[Any]) -> None:  # fmt: skip
+def check_shapes(train: str | Path, learned: list, source: str | Path, more: list) -> None:
     if learned[0].shape != more[0].shape:
         raise UserError(f"{train} has {learned[0].shape}, and {source} has {more[0].shape}")
 
@@ -269,7 +268,8 @@ def load_files(
         learned = [learned[place] for place in split.train]
     else:
         tallies[1].source = str(dev)
-        measured = read_labeled(dev, task, columns=columns, by_place=False, tally=tallies[1])
+        measured = read_labeled(dev, task, columns=columns, by_place=False, tally=tallies[1],
+                                train=tallies[0].columns)  # fmt: skip
         check_shapes(train, learned, dev, measured)
     name, task = Path(train).name.split(".")[0], task.adapted(learned, train)
     return TaskData(name, task, learned, measured, split=split, tallies=tallies)
@@ -319,8 +319,7 @@ class Split:
                 if len(group) <= room:
                     dev += group
                     room -= len(group)
-        measured = set(dev)
-        train = [place for place in range(len(examples)) if place not in measured]
+        train = sorted({*range(len(examples))} - {*dev})
         return cls(share, seed, train, sorted(dev))
 
     def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
@@ -381,16 +380,15 @@ def describe(
     what = task.learns.format(labels=len(task.head.labels), what=what)
     said = {"task": f"{data.name}: {what} (format {task.format})"}
     if columns is not None:
-        pair = f", second text from {columns.pair!r}" if columns.pair else ""
-        said["columns"] = f"text from {columns.text!r}{pair}, label from {columns.label!r}"
-    said["train"] = count_in_words(data.train, tallies[0], few=settings.few_shot)
-    said["dev"] = count_in_words(data.dev, tallies[1])
+        said["columns"] = str(columns)
+    said["train"] = count_in_words(data.train, tallies[0], columns, few=settings.few_shot)
+    said["dev"] = count_in_words(data.dev, tallies[1], columns)
     if data.split is not None:
         said["dev"] += f", set aside from {settings.train}"
     if data.seen[0]:
         said["dev"] += f"; of them also in train: {data.seen[0]:,}"
     if data.test:
-        said["test"] = count_in_words(data.test, tallies[2])
+        said["test"] = count_in_words(data.test, tallies[2], columns)
         if data.seen[1]:
             said["test"] += f"; of them also in train or dev: {data.seen[1]:,}"
     if lengths := [each.length for each in features]:
@@ -403,8 +401,9 @@ def describe(
     return [f"{name:<12}{content}" for name, content in lines]
 
 
-def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None = None) -> str:
-    """How many examples there are, and what is special about some."""
+def count_in_words(examples: Sequence[Example], tally: Tally, train: Columns | None = None, *,
+                   few: int | None = None) -> str:  # fmt: skip
+    """How many examples there are, what is special about some, and columns other than train's."""
     count = f"{len(examples):,} examples"
     if few is not None:
         count = f"{few:,} of {len(examples):,} examples, drawn anew by each seed"
@@ -413,4 +412,6 @@ def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None
     parts += [f"{count:,} {what} left out" for what, count in tally.left_out.items()]
     if empty := sum(example.is_empty for example in examples):
         parts.append(f"examples with an empty text: {empty:,}")
+    if tally.columns not in (None, train):
+        parts.append(str(tally.columns))
     return "; ".join(parts)

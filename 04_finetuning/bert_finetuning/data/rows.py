@@ -180,9 +180,16 @@ class Columns:
         for name in used:
             if name not in row.fields:
                 raise unknown_column(row, name, labeled=labeled)
+        if len({*used}) < len(used):
+            raise UserError(f"{row.place}: --columns takes {listed(used)}: name different columns")
         if self.numbered and row.line == 1:
             refuse_names(row.place, [str(row.fields[name]).strip() for name in used])
         return Columns(text, pair, label)
+
+    def __str__(self) -> str:
+        pair = f", second text from {self.pair!r}" if self.pair else ""
+        label = f", label from {self.label!r}" if self.label else ""
+        return f"text from {self.text!r}{pair}{label}"
 
 
 USUAL = Columns()
@@ -219,6 +226,7 @@ class Expected:
     by_place: bool = True  # a number may stand for the label at its place, as in GLUE's files
     labeled: bool = True  # False: labels are not looked at
     tally: Tally = field(default_factory=Tally)
+    train: Columns | None = None  # those of the training set: they count where a row has them
 
 
 def unknown_column(row: Row, name: str, *, labeled: bool = True) -> UserError:
@@ -266,7 +274,6 @@ Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its firs
 
 TABLES = (".tsv", ".csv", ".tab", ".psv")
 WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
-WITH_ROWS = (*JSON_LINES, *TABLES, *WORDS_IN_COLUMNS)
 # Formats that cannot be read. A pickle can run code when it is opened.
 OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".arrow", ".pkl", ".pickle", ".rds",
           ".zip", ".tar")  # fmt: skip
@@ -281,14 +288,13 @@ def bare_suffix(path: Path) -> str:
 def is_file(source: str | Path) -> bool:
     """Whether a file or a folder is meant, there or not; else it is a dataset of the Hub."""
     path = Path(source).expanduser()
-    endings = (*WITH_ROWS, *OTHERS, ".txt")
+    endings = (*JSON_LINES, *TABLES, *WORDS_IN_COLUMNS, *OTHERS, ".txt")
     return path.exists() or bare_suffix(path) in endings or str(source).startswith((".", "/", "~"))
 
 
 def open_rows(source: str | Path, expected: Expected, *, stream: bool = True,
               may_be_text: bool = False) -> Table:  # fmt: skip
-    """All rows of a dataset of the Hub, streamed or downloaded first, or of a file, which must hold
-    a table unless it `may_be_text`."""
+    """All rows of a dataset of the Hub, or of a file: a table, or text if that `may_be_text`."""
     if not is_file(source):
         name = HubName.parse(str(source))
         ask_for_revision(name, stream=stream)
@@ -337,6 +343,8 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
     Lines without any are rows of plain text if they `may_be_text`, and else None; then only usual
     names of columns, or those that are `expected`, begin a table."""
     first = list(islice(lines, SAMPLED))
+    if first and re.fullmatch(r"sep=.", first[0][1]):  # Excel's own line above a table
+        del first[0]
     lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
     has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))
@@ -421,7 +429,6 @@ def whole(value: Any) -> Any:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NAMELESS = re.compile(r"|Unnamed: \d+\w*")  # columns that R, pandas and spreadsheets add
-NAMELESS_LEFT_OUT = "columns without a name left out"
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
@@ -462,8 +469,7 @@ def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
 
 def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: bool = False) -> Table:
     """Each row under the names of its columns, which the first row gives, or if they are numbered
-    "1", "2", …; those without a name are left out. All rows must have as many columns; `skip_short`
-    passes over those with fewer."""
+    "1", "2", …; nameless ones are left out. `skip_short` passes over rows with fewer columns."""
     header: list[str] = []
     if not expected.columns.numbered:
         number, names = next(cells, (1, []))
@@ -472,7 +478,7 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
         if any(map(NAMELESS.fullmatch, header)):
-            expected.tally.note(NAMELESS_LEFT_OUT)
+            expected.tally.note("columns without a name left out")
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
@@ -538,9 +544,9 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 # the last (CoNLL-2003, WNUT-17), in CoNLL-U in the second and the fourth of ten.
 
 NAME_TAG = re.compile(r"O|[BIELSU][-_].+")
-# Lines of plain text may end in O, E-mail, S-Bahn and U-turn, too. Where the file's name does not
-# tell the format, one of these must occur as well.
-SURE_TAG = re.compile(r"\s([BI][-_]\S+|[ELSU][-_][A-Z]{2,})(?!\S)")
+# Lines of plain text may end in O, E-mail, S-Bahn, B-12 and I-95, too. Where the file's name does
+# not tell the format, one of these must occur as well.
+SURE_TAG = re.compile(r"\s([BI][-_][^\W\d]\S*|[ELSU][-_][A-Z]{2,})(?!\S)")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 
 

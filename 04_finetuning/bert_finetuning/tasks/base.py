@@ -379,8 +379,6 @@ class Prediction:
 
 
 Predictions = Sequence[Any]  # each a `Prediction`, a number or a `SpanPrediction`
-
-
 ErrorCounts = tuple[str, dict[str, PrecisionRecall]]  # of what, and the score of each by its name
 
 
@@ -575,6 +573,7 @@ class Task(ABC, Generic[ExampleType]):
     empty: ClassVar[Any]  # what a line without text asks
     parts: ClassVar[tuple[str, ...]] = ("text",)  # of an example, by the names of their columns
     contexts: ClassVar[tuple[str, ...]] = ()  # other names of the column of a context
+    lists: ClassVar[Sequence[str]] = ()  # names of a column that holds a list
     needs_parts: ClassVar[bool] = False  # all of them; else what comes first may stand alone
 
     @classmethod

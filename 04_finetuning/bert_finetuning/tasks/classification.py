@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -25,6 +26,7 @@ from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks import base
 from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, TensorBatch, Tokens
 from bert_run.config import BertConfig
+from bert_run.device import mixed_precision
 from bert_run.errors import UserError
 
 
@@ -48,7 +50,11 @@ class BertForSequenceClassification(BertWithHead):
         text = output.pooled
         if self.head.pooling == "mean":
             text = mean_of_tokens(output.last_hidden_state, attention_mask)
-        return self.classifier(self.dropout(text))
+        text = self.dropout(text)
+        if self.head.num_labels > 1:
+            return self.classifier(text)
+        with mixed_precision(text.device, torch.float32):  # bfloat16 knows 2008 and 2016, no 2013
+            return self.classifier(text.to(self.classifier.weight.dtype))
 
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (self.head.num_labels,)
@@ -121,8 +127,10 @@ class TextTask(base.Task[TextExample]):
         columns, labeled = None, expected.labeled
         for row in rows:
             if columns is None:
-                columns = expected.columns.found_in(row, labeled=labeled)
-                expected.tally.columns = columns
+                known = expected.train and [*filter(None, vars(expected.train).values())]
+                usual = known and all(map(row.fields.__contains__, known))
+                columns = expected.train if usual else expected.columns
+                columns = expected.tally.columns = columns.found_in(row, labeled=labeled)
             if labeled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue

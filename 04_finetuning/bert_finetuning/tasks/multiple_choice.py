@@ -11,19 +11,11 @@ from jaxtyping import Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bert_finetuning.data.rows import (
-    CONTEXTS,
-    Expected,
-    Row,
-    Table,
-    quoted,
-    shortened,
-    whole_characters,
-)
+from bert_finetuning.data.rows import CONTEXTS, Expected, Row, Table, quoted, whole_characters
 from bert_finetuning.tasks import base
 from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, TensorBatch
 from bert_run.config import BertConfig
-from bert_run.errors import UserError
+from bert_run.errors import UserError, shown
 
 ChoiceTokens = Int[Tensor, "batch choices seq"]
 ENDINGS = ("endings", "choices")  # a list of all,
@@ -94,16 +86,20 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     empty: ClassVar = Choice("", ())
     parts: ClassVar = ("context", "endings")
     contexts: ClassVar = tuple(context for context, _ in CONTEXTS)
+    lists: ClassVar = ENDINGS
     needs_parts: ClassVar = True
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Choice]:
-        """Rows as SWAG has them: `sent1`, `sent2`, `ending0` … `label`; or `context` and a list
-        `endings`. The label is the place of the right one, from 0."""
+        """Rows as SWAG has them: `sent1`, `sent2`, `ending0` … `label`; or `context`, `endings`."""
         for row in rows:
-            names = next((names for names in CONTEXTS if row.find(names[:1])), None)
+            names, *others = [names for names in CONTEXTS if row.find(names[:1])] or [None]
             if names is None:
-                raise row.missing(*(context for context, _ in CONTEXTS))
+                raise row.missing(*cls.contexts)
+            if any(row.text(other[0]) != row.text(names[0]) for other in others):
+                both = f"{quoted(names[0])} and {quoted(others[0][0])}"
+                raise UserError(f"{row.place} has {both}: a choice has one beginning: join both, "
+                                "or leave one out")  # fmt: skip
             begin = row.text(names[1]) if names[1] and row.find(names[1:]) else ""
             endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
             if len(endings) < 2:
@@ -166,8 +162,8 @@ def endings_of(row: Row) -> list[str]:
 def right_place(row: Row, endings: int) -> int:
     value = row.fields.get(row.spelled("label"))
     if str(value) not in map(str, range(endings)) or isinstance(value, bool):
-        raise UserError(f"{row.place}: the label is {shortened(repr(value))}: it must be the place "
-                        f"of an ending, 0 to {endings - 1}")  # fmt: skip
+        raise UserError(f"{row.place}: the label is {shown(value)}: it must be the place of an "
+                        f"ending, 0 to {endings - 1}")  # fmt: skip
     return int(value)
 
 
@@ -176,6 +172,5 @@ def check_endings(examples: Choices, source: str = "") -> None:
     for number, example in enumerate(examples, start=1):
         wanted, there = len(examples[0].endings), len(example.endings)
         if there != wanted:
-            raise UserError(f"{source}example {number:,} ({quoted(example.context)}) has {there} "
-                            f"endings, the first has {wanted}: all need the same "
-                            "number")  # fmt: skip
+            found = f"{source}example {number:,} ({quoted(example.context)}) has {there} endings"
+            raise UserError(f"{found}, the first has {wanted}: all need the same number")

@@ -317,12 +317,14 @@ class QuestionAnswering(base.Task[Question]):
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
-        for row in rows:
+        for number, row in enumerate(rows):
             name = row.place if expected.labeled else None
             if row.fields.get("id") not in (None, ""):
                 name = str(row.fields["id"])
                 row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
+            if expected.labeled and not number and row.find(ANSWERS) is None:
+                raise row.missing(*ANSWERS[:2])
             answers = answers_in(row, context) if expected.labeled else ()
             yield Question(name, question, context, answers)
 
@@ -476,6 +478,7 @@ def choose_null_threshold(questions: Questions,
 # --- Answers in rows -----------------------------------------------------------------------------
 
 
+ANSWERS = ("answers", "answer", "answer_text", "is_impossible")  # columns, of which one is there
 PLACE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)  # 12.0 is how pandas writes 12 in some columns
 IS_TRUE = {"true": True, "1": True, "false": False, "0": False, "": None, "none": None}
 

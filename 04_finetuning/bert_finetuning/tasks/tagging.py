@@ -20,7 +20,9 @@ from torch import Tensor, nn
 from bert_finetuning.data.rows import (
     NAME_TAG,
     TAGS,
+    USUAL,
     WORDS,
+    Columns,
     Expected,
     Row,
     Table,
@@ -30,7 +32,7 @@ from bert_finetuning.data.rows import (
     one_of,
     quoted,
 )
-from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
+from bert_finetuning.metrics import Scorer, entities, entity_scores, set_scorer
 from bert_finetuning.tasks import base
 from bert_finetuning.tasks.base import BertWithHead, Encoded, HeadConfig, Tokens
 from bert_run.config import BertConfig
@@ -106,6 +108,7 @@ class Tagging(base.Task[TaggedSentence]):
     model: ClassVar = BertForTokenClassification
     row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence((), text="")
+    lists: ClassVar = WORDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,6 +118,12 @@ class Tagging(base.Task[TaggedSentence]):
     @property
     def has_entities(self) -> bool:
         return self.metrics != ("accuracy",)
+
+    @classmethod
+    def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
+        found = [name for names in (WORDS, TAGS) if (name := rows[0].find(names))]
+        are_lists = all(isinstance(rows[0].fields[name], list) for name in found)
+        return are_lists and super().matches(rows, columns)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
@@ -228,7 +237,8 @@ class Tagging(base.Task[TaggedSentence]):
         scores = super().score(examples, predictions)
         if not self.has_entities:
             return scores
-        for name, each in self.by_type(examples, predictions)[1].items():
+        _, types = entity_scores([e.tags for e in examples], [p.answer for p in predictions])
+        for name, each in types.items():
             scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
                        f"{name}_recall": each.recall, f"{name}_support": each.gold}  # fmt: skip
         return scores
@@ -250,12 +260,6 @@ class Tagging(base.Task[TaggedSentence]):
             return scores
 
         return score
-
-    def by_type(
-        self, examples: Sentences, predictions: base.Predictions
-    ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
-        """How well names were found: all together, and those of each type."""
-        return entity_scores([e.tags for e in examples], [p.answer for p in predictions])
 
     def is_collapsed(self, predictions: base.Predictions) -> bool:
         """Whether every word of every sentence got the same tag."""
@@ -316,7 +320,7 @@ class Tagging(base.Task[TaggedSentence]):
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
             return super().error_counts(examples, predictions)
-        total, types = self.by_type(examples, predictions)
+        total, types = entity_scores([e.tags for e in examples], [p.answer for p in predictions])
         return "type", types | {"all": total}
 
     def gold_and_predicted(
@@ -374,20 +378,15 @@ def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[tuple[WordPl
         yield WordPlaces(first, np.array(starts)), pieces
 
 
-def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """A text as words, and the characters of each.
+def sentence_of(text: str) -> TaggedSentence:
+    """A text as a sentence of words, each with its place.
 
-    >>> split_words("Anna's cat, 3.5 kg")[0]
+    >>> sentence_of("Anna's cat, 3.5 kg").words
     ('Anna', "'s", 'cat', ',', '3.5', 'kg')
     """
     found = list(A_WORD.finditer(text))
-    return tuple(match.group() for match in found), tuple(match.span() for match in found)
-
-
-def sentence_of(text: str) -> TaggedSentence:
-    """A text as a sentence of words, each with its place."""
-    words, places = split_words(text)
-    return TaggedSentence(words, text=text, places=places)
+    words, places = [match.group() for match in found], [match.span() for match in found]
+    return TaggedSentence(tuple(words), text=text, places=tuple(places))
 
 
 # --- Rows of words -------------------------------------------------------------------------------
@@ -414,6 +413,7 @@ def tagged(row: Row) -> TaggedRow:
 # --- Schemes of tags -----------------------------------------------------------------------------
 
 SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech have no O
+NO_TYPE = "NAME"  # the type of names whose tags are B and I alone
 AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a name of one word
 
 
@@ -423,6 +423,9 @@ def in_bio(sentences: Sequence[TaggedRow], tally: Tally) -> list[list[str]]:
     apart by the tags that occur. Tags that are no names, parts of speech say, stay as they are.
     Raises `UserError` with its place for a tag that fits none of these."""
     each = [tags for _, _, tags in sentences]
+    if {"B", "I"} <= {*chain.from_iterable(each)} <= {*"OBIESLU"}:
+        tally.note(f"names have no type, and get one: {NO_TYPE}")
+        each = [[tag if tag == "O" else f"{tag}-{NO_TYPE}" for tag in tags] for tags in each]
     tags = Counter(chain.from_iterable(each))
     named = [tag for tag in tags if tag != "O"]
     prefixed = [tag for tag in named if NAME_TAG.fullmatch(tag)]

@@ -156,14 +156,15 @@ def _open_whole(name: str, split_sentences: bool | None, limit: int | None) -> C
             texts = (text_of(row, f"Hub dataset {str(hub_name)!r}") for row in rows)
             return documents_from_rows(texts, split_sentences)
 
-    sizes = [len(document) for document in islice(walk(), 2)]
+    sizes = [len(document) for document in islice(walk(), 20)]
     if not sizes:
         raise UserError(f"corpus {name}: there is no text in it")
+    is_one = len(sizes) < 20 and all(size == LONGEST_DOCUMENT for size in sizes[:-1])
 
     def pieces() -> Iterator[Document]:
         """A single document comes in twenty pieces, so that some can be held out."""
         for document in walk():
-            size = -(-len(document) // 20) if len(sizes) == 1 else len(document)
+            size = -(-sum(sizes) // 20) if is_one else len(document)
             yield from (document[i : i + size] for i in range(0, len(document), size))
 
     fingerprint = fingerprint_of(identity, split_sentences, TEXT_FIELD, limit)
@@ -204,7 +205,7 @@ def _documents_of(reader: LineReader, split_sentences: bool | None) -> Iterator[
 
 def _split(whole: Corpus) -> Corpus:
     """Training and held-out documents, told apart by a hash of their text."""
-    hashes = sorted({_hash64(document) for document in islice(whole, PROBE)})
+    hashes = sorted({hash64(document) for document in islice(whole, PROBE)})
     if len(hashes) == 1:
         raise UserError(f"corpus {whole.name}: a single document, or the same again and again, "
                         "so nothing is left to measure on; part documents by empty lines (in "
@@ -216,7 +217,7 @@ def _split(whole: Corpus) -> Corpus:
     def walk(held_out: bool) -> Iterator[Document]:
         kept: set[int] = set()
         for document in whole.walk():
-            value = _hash64(document)
+            value = hash64(document)
             if len(kept) < HELD_OUT_MOST and (value < bound or value in always):
                 kept.add(value)
             if (value in kept) == held_out:
@@ -229,7 +230,7 @@ def _split(whole: Corpus) -> Corpus:
     return train
 
 
-def _hash64(document: Document) -> int:
+def hash64(document: Document) -> int:
     digest = hashlib.blake2b("\n".join(document).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
@@ -377,10 +378,14 @@ def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layo
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    """Whether all lines are short and many go on: no sentence ends, the next letter is small."""
-    if len(lines) < 8 or max(map(len, lines)) > 120:
+    """Whether all lines are short and many go on: no sentence ends, the next letter is small, and
+    the next word had no room."""
+    lengths = sorted(map(len, lines))
+    if len(lines) < 8 or lengths[-1] > 120:
         return False
+    full = 0.9 * lengths[int(0.9 * len(lines))]  # about the width, whatever a few lines do
     go_on = sum(not SENTENCE_END.search(line) and following[0].islower()
+                and len(line) + len(following.split()[0]) >= full
                 for line, following in pairwise(lines))  # fmt: skip
     return go_on > 0.4 * len(lines)
 

@@ -273,6 +273,9 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
     config = {}
     if config_file.is_file():
         config = read_record(config_file, optional=NORMALIZING, way_out=SAVE_AGAIN)
+    if (how := config.get("word_tokenizer_type", "basic")) != "basic":  # Japanese
+        raise UserError(f"{config_file}: words are cut by {shown(how)}: only BERT's own way is "
+                        "known here")  # fmt: skip
     if path.suffix == ".json":
         tokenizer = _from_json(path)
     else:

@@ -1,7 +1,9 @@
 """`bert-convert`: any BERT checkpoint becomes a folder that `transformers` opens in one class. No
 number changes but by rounding to `--dtype`."""
 
+import re
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -138,6 +140,7 @@ def write_card(folder: Path, source: Located, *, form: Form, size: str, name: st
     readme, license = source.folder / "README.md", source.folder / "LICENSE"
     if readme.is_file():
         card = readme.read_text("utf-8", errors="replace").rstrip() + f"\n\n---\n\n{line}\n"
+        card = re.sub(r"(?m)^pipeline_tag: .*", f"pipeline_tag: {form.pipeline_tag}", card, count=1)
     else:
         base = {"base_model": source.hub_id} if source.hub_id else {}
         card = f"{front_matter(form.pipeline_tag, **base)}\n# {name}\n\n{size}.\n\n{line}\n"
@@ -148,6 +151,8 @@ def write_card(folder: Path, source: Located, *, form: Form, size: str, name: st
 
 @command
 def main() -> None:
+    if "" in sys.argv[1:]:
+        raise UserError('SOURCE or OUT is empty (""): is a variable unset?')
     print("\n  ".join(convert(tyro.cli(ConvertSettings, prog="bert-convert"))))
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import textwrap
 import time
 from pathlib import Path
 
@@ -206,8 +207,20 @@ def test_a_first_line_between_equals_signs_does_not_make_a_text_wikitext(file):
 
 
 def test_a_document_without_end_is_cut(file):
-    text = "\n".join(f"This is line {i}." for i in range(2 * documents.LONGEST_DOCUMENT + 5))
-    assert sorted(map(len, everything(file(text)))) == [5, 1_000, 1_000]
+    lines = [f"This is line {i}." for i in range(20 * documents.LONGEST_DOCUMENT + 5)]
+    assert sorted(map(len, everything(file("\n".join(lines))))) == [5, *20 * [1_000]]
+    for count in (900, 1_001, 2_500, 19_999):  # a single text, so that some can be held out
+        sizes = sorted(map(len, everything(file("\n".join(lines[:count])))))
+        assert 20 <= len(sizes) < 40 and sum(sizes) == count
+
+
+def test_lines_in_small_letters_without_marks_are_sentences_and_not_wrapped_prose():
+    """As in lyrics and chats; lines of wrapped prose are about equally long."""
+    text = "the bird sat on a wide mat and slept for an hour until it rained again in town"
+    lines = [" ".join(text.split()[: 3 + 5 * n % 13]) for n in range(60)]
+    assert not documents._is_wrapped(lines)
+    prose = textwrap.wrap(" ".join([text] * 20), 60)
+    assert documents._is_wrapped(prose) and documents._is_wrapped([*prose, "a" * 110])
 
 
 def test_a_line_without_end_is_refused(file, monkeypatch):

@@ -194,6 +194,12 @@ def test_tokens_that_were_added_to_a_vocabulary_are_not_lost_without_a_word(tmp_
         load_tokenizer(tmp_path / "a")
 
 
+def test_a_tokenizer_that_cuts_words_in_another_way_is_refused(tmp_path):
+    load_tokenizer(write_vocabulary(tmp_path / "a", SMALL, word_tokenizer_type="basic"))
+    with pytest.raises(UserError, match="words are cut by 'mecab'"):
+        load_tokenizer(write_vocabulary(tmp_path / "b", SMALL, word_tokenizer_type="mecab"))
+
+
 def test_the_config_beside_the_file_is_honoured(tmp_path):
     write_vocabulary(tmp_path / "a", SMALL, do_lower_case=True, strip_accents=False)
     normalizer = load_tokenizer(tmp_path / "a" / "vocab.txt").normalizer

@@ -429,6 +429,15 @@ def test_the_sources_card_and_license_are_kept_and_the_conversion_is_told(tmp_pa
     assert (tmp_path / "out" / "LICENSE").read_text(encoding="utf-8") == "the terms"
 
 
+def test_the_card_of_a_model_without_a_head_no_longer_says_that_it_fills_masks(tmp_path):
+    saved("BertForPreTraining", tmp_path / "in")
+    card = "---\npipeline_tag: fill-mask\nlicense: mit\n---\n\n# A model\n"
+    (tmp_path / "in" / "README.md").write_text(card, encoding="utf-8")
+    run(tmp_path / "in", tmp_path / "out", to="encoder")
+    data = ModelCard((tmp_path / "out" / "README.md").read_text(encoding="utf-8")).data
+    assert (data.pipeline_tag, data.license) == ("feature-extraction", "mit")
+
+
 @pytest.mark.parametrize("to, tag", [("masked-lm", "fill-mask"), ("encoder", "feature-extraction")])
 def test_a_source_without_a_card_gets_one_that_the_hub_reads(to, tag, tmp_path):
     saved("BertForPreTraining", tmp_path / "in")
@@ -494,6 +503,12 @@ def test_a_bad_source_is_answered_in_one_line_with_exit_code_2(name, tmp_path, m
     assert says in output.err and output.err.startswith("error: ")
     assert len(output.err.strip().splitlines()) == 1, output.err
     assert not (tmp_path / "out").exists()
+
+
+def test_an_unset_variable_is_not_the_present_folder(call, tmp_path):
+    for words in (("", tmp_path / "out"), (tmp_path / "in", "")):
+        code, out, err = call("bert-convert", *words)
+        assert (code, out) == (2, "") and 'is empty (""): is a variable unset?' in err
 
 
 def test_the_command_says_what_it_wrote(call, tmp_path):

@@ -142,7 +142,8 @@ POINTS = Real(at_least=0, at_most=1e6)
 OF_WEEK = {
     "exercises": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
                   '["01-02", "10"]'),
-    "due": (lambda value: isinstance(value, date), "2027-01-17T23:59:00+01:00, without quotes"),
+    "due": (lambda value: isinstance(value, date) and 1 < value.year < 9999,
+            "2027-01-17T23:59:00+01:00, without quotes"),
     "weight": (POINTS.admits, "2"),
     "title": (lambda value: isinstance(value, str), '"The project"'),
     "parts": (lambda value: isinstance(value, dict) and all(map(POINTS.admits, value.values())),

@@ -27,6 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for option in ("--report", "--gradescope"):
         if (path := config.getoption(option)) and not path.parent.is_dir():
             raise pytest.UsageError(f"{option} {path}: there is no folder {path.parent}: make it")
+        if path and path.is_dir():
+            raise pytest.UsageError(f"{option} {path}: that is a folder: name a file in it")
+    if not 0 <= (seed := config.getoption("--seed")) < 2**32:
+        raise pytest.UsageError(f"--seed {seed}: it must be from 0 to {2**32 - 1}")
     if config.getoption("dist", "no") != "no":
         raise pytest.UsageError("grading needs one process: call pytest with -n 0")
     try:
@@ -35,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     use_one_thread()
-    seeded = drawing_from(config.getoption("--seed"), variant=course.variant)
+    seeded = drawing_from(seed, variant=course.variant)
     seeded.__enter__()
     config.add_cleanup(lambda: seeded.__exit__(None, None, None))
     config.pluginmanager.register(Grading(config, asked), "grading")

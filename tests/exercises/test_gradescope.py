@@ -14,6 +14,7 @@ import pytest
 from autograder.course import read_course
 from autograder.points import ROOT, find
 from autograder.untrusted.exports import write_bundle
+from bert_run.errors import UserError
 
 GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
 
@@ -100,6 +101,17 @@ def test_the_command__asks_for_exercises_and_names_its_file(tmp_path):
     assert course.seed == 77 and course.week("1").items == ["05_gelu"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 2 and "error: which exercises?" in done.stderr
+
+
+def test_a_file_that_is_no_such_zip__is_not_written_over(tmp_path, bundle):
+    for content in (b"hello", b"run_autograder"):
+        (tmp_path / "precious.zip").write_bytes(content)
+        with pytest.raises(UserError, match=r"precious\.zip is there already and no such zip"):
+            write_bundle(tmp_path / "precious.zip", [GELU])
+        assert (tmp_path / "precious.zip").read_bytes() == content
+    (tmp_path / "mine.zip").write_bytes(bundle.read_bytes())
+    write_bundle(tmp_path / "mine.zip", [GELU])
+    assert (tmp_path / "mine.zip").read_bytes() != bundle.read_bytes()
 
 
 def test_what_setup_installs__has_an_exact_version_in_the_zip(bundle):

@@ -1,6 +1,7 @@
 """Whose work a file is: `roster.csv`, the names that systems and people give, and what is late."""
 
-from datetime import datetime, timezone
+import time
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,28 @@ def test_a_roster__knows_the_longest_of_its_names_and_keys(roster, name, whose):
     assert roster.match(*read_label(name).keys) == whose
 
 
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [
+        ("3_week_10", ["10", "3"]), ("3_softmax-10.py", ["10", "3"]),
+        ("bob_christopher", ["bob", "christopher"]), ("Fox bob", ["bob", "christopher"]),
+        ("anna-maria.zip", ["anna-maria"]), ("anna maria anna", ["anna", "anna-maria"]),
+        ("Anna Maria Ray", ["anna-maria", "bob"]),
+    ],
+)  # fmt: skip
+def test_a_name_that_has_two_people_side_by_side__is_of_neither_however_long(tmp_path, name, whose):
+    put(tmp_path / "people.csv", "id,name\n3,Ann\n10,Ben\nanna,\nanna-maria,\nbob,Maria Ray\n"
+        "christopher,Fox\n")  # fmt: skip
+    known = read_roster(tmp_path / "people.csv", Course())
+    assert known.match(*read_label(name).keys) == whose
+    put(tmp_path / "class" / name / "softmax.py")
+    put(tmp_path / "class" / "Ben" / "softmax.py")
+    found, passed_over = gather([tmp_path / "class"], roster=known)
+    if len(whose) > 1:
+        assert [one.student for one in found] == ["10"]
+        assert f"it is of one of {', '.join(whose)}: give the student a key" in passed_over[0]
+
+
 def test_a_submission_number__is_nobodys_key(roster):
     label = read_label("nobody_777_1001_softmax.py")  # Canvas: the second number is of the file
     assert roster.match(*label.keys) == []
@@ -64,11 +87,12 @@ def test_an_extension__is_of_every_week_or_of_one(roster):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("s1,,,", "line 5: s1 is there twice"),
-        ("s5,,1001,", "'1001' stands for s5 and for s1"),
+        ("s1,,,", "line 5: 's1' is there twice, as in people.csv, line 2"),
+        ("s5,,1001,", "line 5: '1001' is there twice, as in people.csv, line 2"),
         ("s5,,,two", "the extension 'two' is no number of days"),
         ("s5,,,-1", "the extension '-1'"),
         ("../s5,,,", "is to be the name of a folder"),
+        ("s5,Mueller, Ann,123,", "line 5: it has 5 cells, the first line 4: put a text"),
         (",,,", None),
         (",Nan,,", "line 5: there is no id in it"),
     ],
@@ -188,6 +212,29 @@ def test_a_submission_that_is_graded_alone__has_its_time_from_the_table_beside_i
     assert one.handed["03_softmax"].time == time_of("2027-01-20 21:30Z", "")
 
 
+def test_a_name_with_two_times__is_refused_whatever_their_order(tmp_path):
+    put(tmp_path / "class" / "ann" / "softmax.py")
+    rows = ["ann,2027-01-17 10:00Z", "Ann,2027-01-19 10:00Z"]
+    for two in (rows, rows[::-1]):
+        put(tmp_path / "class" / "submitted.csv", "\n".join(["name,time", *two]))
+        with pytest.raises(UserError, match=r"submitted\.csv, line 3: [aA]nn is there twice"):
+            gather([tmp_path / "class"])
+    put(tmp_path / "class" / "submitted.csv", "\n".join(["name,time", rows[0], rows[0]]))
+    [one], _ = gather([tmp_path / "class"])
+    assert one.handed["03_softmax"].time == time_of("2027-01-17 10:00Z", "")
+
+
+def test_of_one_file_handed_in_twice__the_first_time_counts(tmp_path, roster):
+    for number, text in enumerate(("x = 1", "x = 1", "x = 2", "x = 1"), 1):
+        put(tmp_path / f"s1_v{number}" / "softmax.py", text)
+    lines = [f"s1_v{number},2027-01-1{number} 12:00Z\n" for number in range(1, 5)]
+    for last, day in ((2, 11), (3, 13), (4, 14)):
+        put(tmp_path / "submitted.csv", "name,time\n" + "".join(lines[:last]))
+        paths = [tmp_path / f"s1_v{number}" for number in range(1, last + 1)]
+        [one], _ = gather(paths, roster=roster)
+        assert one.handed["03_softmax"].time.day == day
+
+
 def test_where_nothing_is_graded__the_reason_is_told(tmp_path):
     put(tmp_path / "class" / "s1_softmax.py")
     with pytest.raises(UserError, match=r"s1_softmax\.py: whose is it\? Put it into a folder"):
@@ -239,6 +286,21 @@ def test_days_late__are_begun_days_after_the_extension(time, days):
     assert time_of("2027-01-01 10:00:00 Z", "x") == datetime(2027, 1, 1, 10, tzinfo=timezone.utc)
     with pytest.raises(UserError, match="'soon' is no time"):
         time_of("soon", "x")
+
+
+def test_a_time_at_the_ends_of_the_calendar__is_told_in_every_zone(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        for text in ("0001-01-01", "9999-12-31 23:59:59"):
+            with pytest.raises(UserError, match=f"x: '{text}' is no time"):
+                time_of(text, "x")
+        for due in (date(1, 1, 1), date(9999, 12, 31)):
+            with pytest.raises(UserError, match="week 1: due is datetime"):
+                parse_course({"week": {"1": {"exercises": ["03"], "due": due}}})
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_an_untouched_starter__is_known_by_its_text():

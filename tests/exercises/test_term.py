@@ -276,6 +276,44 @@ def test_a_term__goes_to_canvas_and_moodle_and_back_as_feedback(term, capsys):
     assert term.weeks() == WEEKS and term.changes() == []
 
 
+def test_who_is_excused_in_canvas__stays_so_whatever_was_handed_in(term, capsys):
+    play(term)
+    term.put("canvas.csv", b"Student,ID,Week 1 (5)\nAda,1001,\nBea,1002,EX\nEd,1005,EX\n")
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert [row["Week 1 (5)"] for row in term.rows("canvas.csv")] == ["3.00", "EX", "EX"]
+    told = capsys.readouterr().err
+    assert "warning: canvas.csv: Bea; Ed: excused (EX), which stays" in told
+    assert "no row for s03; s04: their" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--week", "1", "--canvas", "grades/canvas.csv"], "grades/canvas.csv is what this call"),
+        (["--week", "1", "--moodle", "grades/./moodle.csv"], "grades/moodle.csv is what this call"),
+        (["--against", "grades/../grades"], "--against grades/../grades: name a folder that an"),
+    ],
+)
+def test_what_the_call_reads__is_not_what_it_writes(options, says, term, capsys):
+    play(term)
+    for name in ("canvas", "moodle"):
+        term.put(f"grades/{name}.csv", b"Student,ID,Grade,Week 1,Week 2\nAda,1001,,7,8\n")
+    before = bytes_of(term.out)
+    with pytest.raises(SystemExit):
+        term.call(*options)
+    assert f"error: {says}" in capsys.readouterr().err
+    assert bytes_of(term.out) == before
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the names of its files are UTF-8")
+def test_feedback__is_written_whatever_the_bytes_of_a_name(term):
+    term.put("w1/m\udcfcllerann_123_456_softmax.py", answer("03"))
+    term.call("w1", "--week", "1", "--feedback", "--anonymous")
+    with zipfile.ZipFile(term.out / "feedback.zip") as archive:
+        assert archive.namelist() == ["m\ufffdllerann_123_456_report.html"]
+    assert len([*term.out.glob("anonymous/p-*/report.html")]) == 1
+
+
 def test_a_late_file_a_regrade_and_a_correction__change_what_they_hold_and_are_listed(
     term, monkeypatch
 ):
@@ -323,6 +361,28 @@ def test_only_what_was_graded_is_removed__whatever_name_is_given(name, term, cap
     assert set(term.folder.rglob("*")) == before
 
 
+def test_a_removal_that_is_refused__has_removed_nothing(term, capsys):
+    for name in ("ann", "ben"):
+        term.put(f"w1/{name}/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    before = bytes_of(term.out)
+    for names, says in (
+        (["ben", "typo"], "--remove typo"),
+        (["ann", "ben"], f"nobody is left in {term.out}: name submissions, or remove the folder"),
+    ):
+        with pytest.raises(SystemExit):
+            term.call("--remove", *names)
+        assert f"error: {says}" in capsys.readouterr().err and bytes_of(term.out) == before
+    term.put("grades/adjust.csv", b"student,what,points\nann,03,1\nben,03,1\nzoe,03,1\n")
+    with pytest.raises(SystemExit):
+        term.call("--remove", "ben")
+    assert "adjust.csv, line 4: nobody is called 'zoe'" in capsys.readouterr().err
+    assert (term.out / "students" / "ben").is_dir()
+    term.put("grades/adjust.csv", b"student,what,points\nann,03,1\nben,03,1\n")
+    term.call("--remove", "ben", "ben/03_softmax", "ben")
+    assert [(row["student"], row["03_softmax"]) for row in term.rows()] == [("ann", "4")]
+
+
 def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one(term):
     play(term)
     old = {row["student"]: row for row in term.rows()}
@@ -362,6 +422,14 @@ def test_a_corrected_time__counts_in_a_regrade_and_else_the_first_one(term):
     (term.folder / "w1" / "submitted.csv").unlink()
     term.call("w1", "--week", "1", "--regrade")
     assert float(term.rows()[0]["week 1"]) == 3
+
+
+def test_one_file_in_two_attempts__is_as_late_as_the_first(term):
+    for number in (1, 2):
+        term.put(f"w1/s02_v{number}/softmax.py", answer("03"))
+    term.put("w1/submitted.csv", b"name,time\ns02_v1,2027-01-17T12:00Z\ns02_v2,2027-01-19T12:00Z\n")
+    term.call("w1", "--week", "1", "--roster", "people.csv")
+    assert [(row["week 1"], row["late days"]) for row in term.rows()][1] == ("3", "0")
 
 
 def test_a_removal__is_listed_each_time(term):
@@ -438,6 +506,30 @@ def test_points_by_hand_of_an_exercise_in_no_week__count_where_it_was_graded(ter
     assert "adjust.csv, line 2: 05_gelu is in no week of course.toml" in capsys.readouterr().err
     term.call("w1", "--exercises", "05")
     assert term.rows()[0]["05_gelu"] == "1"
+
+
+def test_points_by_hand__are_added_also_before_anything_was_handed_in(term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    term.put("grades/adjust.csv", b"student,what,points\ns01,05,2\n")
+    term.call()
+    [row] = term.rows()
+    assert (row["05_gelu"], row["week 2"], row["percent"]) == ("2", "2", "100")
+    assert "week 3" not in row
+    shutil.rmtree(term.out)
+    (term.folder / "course.toml").unlink()
+    term.call("w1", "--exercises", "03")
+    term.put("grades/adjust.csv", b"student,what,points\ns01,04,2\n")
+    term.call()
+    assert (term.rows()[0]["score"], term.rows()[0]["04_layer_norm"]) == ("5", "2")
+    term.put("grades/adjust.csv", b"student,what,points\ns01,00,2\n")
+    with pytest.raises(SystemExit):
+        term.call()
+    assert "adjust.csv, line 2: '00' is neither one exercise nor a part" in capsys.readouterr().err
+    term.put("grades/adjust.csv", b"student,what,points\ns01,03,1,a, b\n")
+    with pytest.raises(SystemExit):
+        term.call()
+    assert "adjust.csv, line 2: it has 5 cells, the first line 3" in capsys.readouterr().err
 
 
 @contextmanager

@@ -143,10 +143,27 @@ def test_a_folder_named_for_somebody_who_has_grades__is_theirs_whatever_is_in_it
 
 
 def test_a_class_in_which_a_loose_file_lies__is_not_taken_for_one_student(tmp_path):
-    for name in ("ann/softmax.py", "bob/softmax.py", "softmax.py"):
-        write(tmp_path / "class" / name)
-    with pytest.raises(UserError, match="is it a class or one student's"):
-        gather([tmp_path / "class"])
+    for number, names in enumerate((
+        ("ann/softmax.py", "bob/softmax.py", "softmax.py"),
+        ("ann.zip", "bob.ZIP", "softmax.py"),
+        ("ann.zip", "bob/gelu.py", "softmax.py"),
+        ("ann/softmax.py", "bob/softmax.py", "03_softmax/README.md"),
+        (f"ann/{PLACE}", f"bob/{PLACE}", "05_gelu/gelu.py"),
+    )):  # fmt: skip
+        for name in names:
+            write(tmp_path / f"class{number}" / name)
+        with pytest.raises(UserError, match=r"beside it ann\S* and bob\S*: is it a class or"):
+            gather([tmp_path / f"class{number}"])
+
+
+def test_the_whole_course_with_a_zip_and_an_older_file__is_one_students(tmp_path):
+    for name in (PLACE, f"exercises/{PLACE}", f"solutions/{PLACE}", "old/softmax.py", "softmax.py"):
+        write(tmp_path / "ann" / name)
+    make_zip(tmp_path / "ann" / "work.zip", {"gelu.py": ANSWER})
+    (tmp_path / "ann" / "old").rename(tmp_path / "ann" / ".old")
+    write(tmp_path / "ann" / "._work.zip")
+    [one], _ = gather([tmp_path / "ann"])
+    assert one.student == "ann" and one.files.keys() == {"03_softmax", "05_gelu"}
 
 
 def test_the_file_in_its_own_folder_is_the_one_and_others_are_told(tmp_path):

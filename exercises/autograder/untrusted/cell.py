@@ -160,13 +160,10 @@ class CellTransport:
             self.watch = Stopwatch(chain_to_latest(self.cell.process.pid), self.cell.others)
         watch, message = self.watch, pack(request)
         watch.start()
-
-        def expired() -> bool:
-            return watch.worked() > longest or watch.threads > 1 + PROCESSES
-
         try:
             until = time.monotonic() + WAITING * longest
-            answer = unpack(exchange(self.line, message, until=until, expired=expired))
+            answer = unpack(exchange(self.line, message, until=until, expired=lambda: (
+                watch.worked() > longest or watch.threads > 1 + PROCESSES)))  # fmt: skip
         except (TimeoutError, EOFError, BadMessage) as error:
             is_late = isinstance(error, TimeoutError)
             self.spent += longest if is_late else watch.by_the_clock() / WAITING

@@ -61,7 +61,7 @@ def write_moodle(source: Path, target: Path, graded: list[Graded], week: Week,
 def fill_in(table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
             roster: rosters.Roster | None, source: Path) -> None:  # fmt: skip
     """Write the week's points, and comments if there is a second column, into the rows of students
-    whom we know; in proportion where the first of `possible` is another number."""
+    whom we know and Canvas does not excuse; in proportion where the first of `possible` differs."""
     own = {one.student: one for one in graded}
     totals = {one.student: total for one in graded for total in one.marks.weeks
               if total.name == week.name}  # fmt: skip
@@ -76,11 +76,13 @@ def fill_in(table: Table, columns: list[int], possible: list[str], graded: list[
     known = roster or rosters.Roster([rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:]))
                                       for name in own])  # fmt: skip
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
-    unknown, absent = [], set(own)
+    unknown, excused, absent = [], [], set(own)
     for row in table[1:]:
         student = known.exactly(*[row[i] for i in naming])
-        if student in own:
-            absent.discard(student)
+        absent.discard(student)
+        if student in own and row[columns[0]].strip().upper() == "EX":  # of Canvas
+            excused.append(row[0])
+        elif student in own:
             total, items = totals[student], own[student].marks.items
             cells = f"{total.points * highest / best:.2f}", in_words(total, items, week)
             for column, cell in zip(columns, cells, strict=False):
@@ -89,6 +91,8 @@ def fill_in(table: Table, columns: list[int], possible: list[str], graded: list[
             unknown.append(row[0])
     if unknown:
         rosters.warn(f"{source.name}: no marks for {'; '.join(unknown)}: not in the roster?")
+    if excused:
+        rosters.warn(f"{source.name}: {'; '.join(excused)}: excused (EX), which stays")
     if absent:
         rosters.warn(f"{source.name}: no row for {'; '.join(sorted(absent))}: their marks of week "
                      f"{week.name} are not in the new file")  # fmt: skip
@@ -114,8 +118,7 @@ def write_feedback(out: Path, graded: list[Graded], exercises: list[Exercise]) -
     which Canvas or Moodle know the submission, else in a folder of the student's name."""
     pages = []
     for one in graded:
-        names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
-        if names:
+        if names := [one.works[e.name].handed.name for e in exercises if e.name in one.works]:
             last = max(names, key=lambda name: (rosters.read_label(name).attempt, name))
             page = out / "students" / one.student / "report.html"
             pages.append((feedback_name(last, one.student), page.read_bytes()))
@@ -123,7 +126,7 @@ def write_feedback(out: Path, graded: list[Graded], exercises: list[Exercise]) -
 
 
 def feedback_name(name: str, student: str) -> str:
-    label = rosters.read_label(name)
+    label = rosters.read_label(re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", name))
     if label.kind == "Canvas":
         return f"{label.who}_{'LATE_' * label.late}{label.user}_{label.attempt[0]}_report.html"
     if label.kind == "Moodle":
@@ -142,13 +145,12 @@ def write_zip(path: Path, files: Iterable[tuple[str, str | bytes]], mode: int = 
     write_atomically(path, text.getvalue())
 
 
-def pseudonyms(out: Path, graded: list[Graded]) -> dict[str, str]:
+def pseudonyms(out: Path, names: Iterable[str]) -> dict[str, str]:
     """Each pseudonym, and who it is; none before they have been asked for once."""
     if not (out / KEY).is_file():
         return {}
     key = (out / KEY).read_bytes()
-    return {f"p-{hmac.new(key, one.student.encode(), 'sha256').hexdigest()[:8]}": one.student
-            for one in graded}  # fmt: skip
+    return {f"p-{hmac.new(key, name.encode(), 'sha256').hexdigest()[:8]}": name for name in names}
 
 
 def write_anonymous(out: Path, graded: list[Graded]) -> None:
@@ -159,7 +161,7 @@ def write_anonymous(out: Path, graded: list[Graded]) -> None:
         (out / KEY).chmod(0o600)
     own, found = {one.student: one for one in graded}, []
     with folder_in_one_piece(out / ANONYMOUS) as folder:
-        for name, student in sorted(pseudonyms(out, graded).items()):
+        for name, student in sorted(pseudonyms(out, own).items()):
             one = replace(own[student], student=name, person=None, notes=[], likeness=[])
             found.append(one)
             (folder / name).mkdir()
@@ -175,6 +177,8 @@ UNUSED = {"datasets", "jupyterlab"}  # libraries of the course that grading does
 def write_bundle(path: Path, exercises: list[Exercise], *, seed: int = 0) -> None:
     """For Gradescope: a zip with `setup.sh`, `run_autograder` and what they need of the course,
     without solutions. All checks draw their inputs from `seed`, if it is not 0."""
+    if path.is_file() and not (zipfile.is_zipfile(path) and b"run_autograder" in path.read_bytes()):
+        raise UserError(f"{path} is there already and no such zip: name another --out")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     libraries = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
     values = {"libraries": " ".join(name for name in libraries if name not in UNUSED),

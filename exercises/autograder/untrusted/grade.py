@@ -16,7 +16,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
-from autograder.points import ROOT, Exercise, find, present
+from autograder.points import ROOT, Exercise, present
 from autograder.runner import is_untouched, write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.cell import remove
@@ -49,8 +49,7 @@ class GradeSettings:
     out: Annotated[Path, arg(metavar="DIR")]
     """where reports, gradebook.csv and summary.html go; called again, it goes on where it was"""
     week: Annotated[str | None, arg(metavar="NAME")] = None
-    """grade the exercises of this week alone; course.toml is here or at the root of the repository
-    """
+    """grade the exercises of this week alone; course.toml is here or at the repository's root"""
     exercises: Annotated[str | None, arg(metavar="LIST")] = None
     """grade these alone, such as 03-05,10"""
     roster: Annotated[Path | None, arg(metavar="FILE")] = None
@@ -86,8 +85,11 @@ class GradeSettings:
             raise UserError("--canvas and --moodle fill in the marks of a week: name it by --week")
         check_numbers(self)
         for folder in self.against:
-            if not (folder / "students").is_dir():
-                raise UserError(f"--against {folder}: no folder that bert-grade has written")
+            if not (folder / "students").is_dir() or folder.resolve() == self.out.resolve():
+                raise UserError(f"--against {folder}: name a folder that an earlier --out has left")
+        for path, own in ((self.canvas, "canvas.csv"), (self.moodle, "moodle.csv")):
+            if path and path.resolve() == (self.out / own).resolve():
+                raise UserError(f"{path} is what this call writes: name another one to be read")
 
 
 @dataclass(frozen=True)
@@ -189,16 +191,19 @@ def claim(out: Path) -> None:
 def run(call: Call, folder: Path) -> None:
     settings, out = call.settings, call.settings.out
     state = marks.read_state(out)
-    for name in settings.remove:
-        remove_graded(call, name)
-    graded = students_of(call)
-    if not graded:
-        raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
-    names = {one.student.casefold(): one.student for one in graded}
-    names |= {one.student: one.student for one in graded}  # MIA and mia may both be there
-    names |= exports.pseudonyms(out, graded)
+    clear_leftovers(out / "students")
+    removed = [saved_at(call, name) for name in settings.remove]
+    students, left = names_of(call, but=[]), names_of(call, but=removed)
+    if not left:
+        raise UserError(f"nobody is left in {out}: name submissions, or remove the folder")
+    names = {name.casefold(): name for name in students}
+    names |= {name: name for name in students}  # MIA and mia may both be there
+    names |= exports.pseudonyms(out, students)
     counted = {*state.get("counted", ()), *(exercise.name for exercise in call.scope or ())}
     adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names, counted)
+    for path in filter(Path.exists, removed):  # one may lie in another
+        remove_in_one_piece(path)
+    graded = students_of(call, left)
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
     counted = mark_all(call, graded, counted, adjusted)
@@ -228,26 +233,29 @@ def run(call: Call, folder: Path) -> None:
           f"{out / 'summary.html'}")  # fmt: skip
 
 
-def remove_graded(call: Call, name: str) -> None:
-    student, _, exercise = name.partition("/")
-    path = call.saved_as(student, exercise) if exercise else call.place(student)
-    is_name = student not in ("", ".", "..") and (not exercise or find(exercise))
-    if not is_name or not path.exists():
-        raise UserError(f"--remove {name}: {call.settings.out / 'students'} holds no such grades")
-    remove_in_one_piece(path)
-
-
-def students_of(call: Call) -> list[Graded]:
-    """Everybody who has grades, has handed in something now, or is in the roster."""
+def saved_at(call: Call, name: str) -> Path:
+    """What a name of --remove stands for."""
     folder = call.settings.out / "students"
-    clear_leftovers(folder)
-    saved = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    path = folder / (f"{name}.json" if "/" in name.strip("/") else name)
+    if path not in (*folder.glob("*"), *folder.glob("*/[0-9]*.json")):
+        raise UserError(f"--remove {name}: {folder} holds no such grades")
+    return path
+
+
+def names_of(call: Call, but: list[Path]) -> list[str]:
+    """Everybody who has grades, has handed in something now, or is in the roster."""
+    saved = {path.name for path in (call.settings.out / "students").glob("*")
+             if path.is_dir() and path not in but}  # fmt: skip
+    handed = (submission.student for submission in call.submissions)
+    return sorted(saved.union(handed, call.roster.people if call.roster else ()))
+
+
+def students_of(call: Call, names: list[str]) -> list[Graded]:
     people = call.roster.people if call.roster else {}
-    for name in sorted(saved - people.keys()) if people else ():
+    for name in (name for name in names if people and name not in people):
         warn(f"{name} has grades and is not in the roster: if this is somebody of it, call again "
              f"with --remove={shlex.quote(name)}")  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
-    names = sorted(saved | people.keys() | handed.keys())
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))
             for name in names]  # fmt: skip
 
@@ -367,8 +375,8 @@ def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> Non
 def mark_all(call: Call, graded: list[Graded], names: set[str],
              adjusted: marks.Adjustments) -> list[str]:  # fmt: skip
     """Mark what this call and earlier ones have asked for, `names`; where this one names nothing,
-    also the weeks of which anything has been handed in. Also counted, in this call alone, are the
-    weeks that have points by hand, and of each week all exercises. The names that stay."""
+    also the weeks of which anything has been handed in. Also counted, in this call alone, is what
+    has points by hand, and of each week all exercises. The names that stay."""
     weeks = call.course.weeks
     if call.scope is None and weeks:
         begun = {name for one in graded for name in one.handed}
@@ -376,14 +384,13 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
     elif call.scope is None and (call.submissions or not names):
         names |= {exercise.name for exercise in present()}
     by_hand = {what for _, what in adjusted}
-    weeks = [week for week in weeks if names & week.names or by_hand & dict(week.parts).keys()]
-    counted = names.union(*(week.names for week in weeks))
+    weeks = [week for week in weeks if (names | by_hand).intersection(week.items)]
+    counted = names.union(by_hand, *(week.names for week in weeks))
     for one in graded:
         one.counted = [exercise for exercise in present() if exercise.name in counted]
-        one.marks = marks.marks_of(
-            one.student, one.report, one.handed, course=call.course, weeks=weeks,
-            person=one.person, adjustments=adjusted,
-        )  # fmt: skip
+        one.marks = marks.marks_of(one.student, one.report, one.handed, course=call.course,
+                                   weeks=weeks, person=one.person,
+                                   adjustments=adjusted)  # fmt: skip
     return [exercise.name for exercise in present() if exercise.name in names]
 
 

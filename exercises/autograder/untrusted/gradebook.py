@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import platform
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from statistics import fmean, median
 from typing import Any
 from urllib.parse import quote
@@ -74,10 +74,8 @@ def sha(file: bytes) -> str:
 
 def key_of(exercise: Exercise, file: bytes, *settings: object) -> str:
     """Changes with whatever a result can depend on; `settings` are those of the call."""
-    versions = [f"{package} {version(package)}" for package in ("numpy", "torch")]
-    parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name,
-             " ".join(exercise.libraries), *map(str, settings), platform.python_version(),
-             *versions]  # fmt: skip
+    parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name, *exercise.libraries,
+             *map(str, settings), python_version(), *map(version, ("numpy", "torch"))]  # fmt: skip
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -13,6 +13,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import sys
 import tempfile
 from functools import partial
@@ -57,17 +58,6 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-class Instruction(ctypes.Structure):
-    """One of a filter of system calls, see seccomp(2) and bpf(2)."""
-
-    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte),
-                ("k", ctypes.c_uint)]  # fmt: skip
-
-
-class Filter(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction))]
-
-
 def forbid_calls() -> None:
     """Let no process from here on become root of a namespace of its own, from where more of the
     kernel can be reached, nor leave something in the kernel that outlives it, as keys and shared
@@ -86,9 +76,10 @@ def forbid_calls() -> None:
         (equal, 0, 2, clone), (load, 0, 0, 16), (has_bit, 1, 0, NEW_USER),
         (give, 0, 0, allowed), (give, 0, 0, refused), (give, 0, 0, unknown),
     ]  # fmt: skip
-    program = (Instruction * len(steps))(*(Instruction(*step) for step in steps))
-    whole = Filter(len(steps), ctypes.cast(program, ctypes.POINTER(Instruction)))
-    ctypes.CDLL(None).prctl(SECCOMP, FILTER, ctypes.byref(whole), 0, 0)
+    # The sock_filter and sock_fprog of bpf(2) and seccomp(2).
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    whole = struct.pack("HP", len(steps), ctypes.addressof(program))
+    ctypes.CDLL(None).prctl(SECCOMP, FILTER, whole, 0, 0)
 
 
 def main() -> None:

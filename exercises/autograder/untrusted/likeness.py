@@ -57,9 +57,11 @@ class Plain(ast.NodeTransformer):
         return ast.arg(self.names.get(node.arg, node.arg))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        body = [line for line in node.body if not is_text(line)]
-        node = self.generic_visit(ast.FunctionDef(node.name, node.args, body, [], None))
+        node = self.generic_visit(ast.FunctionDef(node.name, node.args, node.body, [], None))
         return ast.FunctionDef("", node.args, node.body or [ast.Pass()], [], None)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """Dropped where nobody reads it."""
@@ -88,11 +90,6 @@ class Plain(ast.NodeTransformer):
 def in_order(node: ast.AST) -> list[ast.AST]:
     """All nodes below, as they stand in the file: a loop's variable before its body."""
     return [node, *(n for child in ast.iter_child_nodes(node) for n in in_order(child))]
-
-
-def is_text(line: ast.stmt) -> bool:
-    return (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
-            and isinstance(line.value.value, str))  # fmt: skip
 
 
 def marks(exercise: Exercise, prints: dict[str, str],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import Course, Week
-from autograder.points import find
+from autograder.points import find, present
 from autograder.runner import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_cells, read_table, save_table
 from autograder.untrusted.submissions import Handed
@@ -132,15 +132,14 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
     are the exercises that count, also if the course has them in no week."""
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
-    rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []
-    for place, row in rows:
-        student, what = names.get(row["student"]), row["what"]
-        student = student or names.get(row["student"].casefold())
+    for place, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
+        name, what = row["student"], row["what"]
+        student = names.get(name) or names.get(name.casefold())
         if student is None:
-            raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
+            raise UserError(f"{place}: nobody is called {name!r}: take the name of a "
                             "folder in students/")  # fmt: skip
         exercise = find(what.zfill(2))
-        if what not in parts and exercise is None:
+        if what not in parts and exercise not in present():
             raise UserError(f"{place}: {what!r} is neither one exercise nor a part of course.toml, "
                             f"which has {', '.join(parts) or 'none'}")  # fmt: skip
         what = what if what in parts else exercise.name
@@ -177,9 +176,7 @@ def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[st
     found = {}
     for mark in marks.items:
         file, name = files.get(mark.what, ("", ""))
-        found[mark.what] = {"points": mark.points, "raw": mark.raw, "cut": mark.cut,
-                            "added": mark.added, "comments": list(mark.comments), "file": file,
-                            "name": name}  # fmt: skip
+        found[mark.what] = {**vars(mark), "points": mark.points, "file": file, "name": name}
     found |= {f"week {week.name}": {"points": week.points} for week in marks.weeks}
     if marks.percent is not None:
         found[f"{TERM} of {len(marks.weeks)} weeks"] = {"points": marks.percent}

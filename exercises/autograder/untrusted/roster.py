@@ -14,9 +14,10 @@ import io
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -86,20 +87,18 @@ class Roster:
             turned = [words[i:] + words[:i] for i in range(len(words))]  # Family, Given
             ways = [tokens(text) for text in (person.id, *person.keys)]
             for way in [*ways, *turned, *[("".join(each),) for each in turned]]:
-                if way:
-                    self.known.setdefault(way, set()).add(person.id)
+                self.known.setdefault(way, set()).add(person.id)
 
     def match(self, *texts: str) -> list[str]:
-        """Who is named in the first of the texts that names anybody: those with the longest way."""
+        """Who is named in the first of the texts that names anybody. A way that lies in a longer
+        one, as Anna in Anna Berg, names nobody there."""
         for words in map(tokens, texts):
-            best, found = 0, set()
-            for way, ids in self.known.items():
-                size = sum(map(len, way))
-                places = range(len(words) - len(way) + 1)
-                if size >= best and any(words[i : i + len(way)] == way for i in places):
-                    best, found = size, ids | (found if size == best else set())
-            if found:
-                return sorted(found)
+            spans = {frozenset(range(start, end)): self.known[words[start:end]]
+                     for start, end in combinations(range(len(words) + 1), 2)
+                     if words[start:end] in self.known}  # fmt: skip
+            if spans:
+                named = [ids for span, ids in spans.items() if not any(map(span.__lt__, spans))]
+                return sorted(set().union(*named))
         return []
 
     def exactly(self, *texts: str) -> str | None:
@@ -115,22 +114,19 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def read_roster(path: Path, course: Course) -> Roster:
-    people: dict[str, Person] = {}
-    owners: dict[tuple[str, ...], str] = {}
+    people, owners = [], {}
     for place, row in read_table(path, ["id"]):
         own, name, key, extension = (row.get(f, "") for f in ("id", "name", "key", "extension"))
         keys = tuple(filter(None, map(str.strip, key.split(";"))))
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
             raise UserError(f"{place}: the id {own!r} is to be the name of a folder: take letters, "
                             "digits, - and _")  # fmt: skip
-        if own.casefold() in people:
-            raise UserError(f"{place}: {own} is there twice: remove one")
         for text in (own, *keys):
-            if owners.setdefault(tokens(text), own) != own:
-                raise UserError(f"{place}: {text!r} stands for {own} and for "
-                                f"{owners[tokens(text)]}: each needs a key of its own")  # fmt: skip
-        people[own.casefold()] = Person(own, name, keys, extension_of(extension, place, course))
-    return Roster(list(people.values()))
+            if (other := owners.setdefault(tokens(text), place)) != place:
+                raise UserError(f"{place}: {text!r} is there twice, as in {other}: each student "
+                                "needs an id and keys of their own")  # fmt: skip
+        people.append(Person(own, name, keys, extension_of(extension, place, course)))
+    return Roster(people)
 
 
 def extension_of(text: str, place: str, course: Course) -> dict[str, float]:
@@ -147,21 +143,22 @@ def extension_of(text: str, place: str, course: Course) -> dict[str, float]:
     return found
 
 
-def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]:
+def read_table(path: Path, needs: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows of a CSV file, each with its place, by the names in its first line."""
     table = read_cells(path)
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
         raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
                         f"{','.join(needs)}")  # fmt: skip
-    rows = []
     for line, cells in table[1:]:
         place = f"{path.name}, line {line}"
+        if len(cells) > len(header):
+            raise UserError(f"{place}: it has {len(cells)} cells, the first line {len(header)}: "
+                            "put a text with a comma into quotes")  # fmt: skip
         row = dict(zip(header, [cell.strip() for cell in cells], strict=False))
         if absent := [name for name in needs if not row.get(name)]:
             raise UserError(f"{place}: there is no {absent[0]} in it")
-        rows.append((place, row))
-    return rows
+        yield place, row
 
 
 def read_cells(path: Path) -> list[tuple[int, list[str]]]:
@@ -200,13 +197,16 @@ def time_of(text: str, place: str) -> datetime:
         plain = re.sub(r" ?UTC$|Z$", "+00:00", text.strip())
         plain = re.sub(r" ?([+-]\d\d):?(\d\d)$", r"\1:\2", plain)
         found = datetime.fromisoformat(plain)
-    except ValueError:
+        return found if found.tzinfo else found.astimezone()
+    except (ValueError, OverflowError):
         raise UserError(f"{place}: {text!r} is no time: write 2027-01-17T23:59:00+01:00") from None
-    return found if found.tzinfo else found.astimezone()
 
 
 def read_times(folder: Path) -> dict[str, datetime]:
     """`submitted.csv` of a folder of submissions: when each came, by its name or the student's."""
-    path = folder / TIMES
-    rows = read_table(path, ["name", "time"]) if path.is_file() else []
-    return {row["name"].casefold(): time_of(row["time"], place) for place, row in rows}
+    path, times = folder / TIMES, {}
+    for place, row in read_table(path, ["name", "time"]) if path.is_file() else ():
+        time = time_of(row["time"], place)
+        if times.setdefault(row["name"].casefold(), time) != time:
+            raise UserError(f"{place}: {row['name']} is there twice: remove one")
+    return times

@@ -140,15 +140,18 @@ def without_exercise(name: str) -> str:
 
 def is_class(path: Path) -> bool:
     """A folder without exercises of its own is one of students' folders and zips. Raises
-    `UserError` where files of exercises lie both in it and in several folders below."""
-    own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)]
-    found = [path / name for name in own if (path / name).exists()] if path.is_dir() else []
-    for file in filter(Path.is_file, found):
-        if len(below := [*path.glob(f"*/{file.name}")]) > 1:
-            raise UserError(f"{path} holds {file.name}, and so do {below[0].parent.name} and other "
-                            "folders in it: is it a class or one student's? Move that file into a "
+    `UserError` where beside these lie several zips, or folders with the file of one exercise."""
+    own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)
+           if (path / name).exists()]  # fmt: skip
+    below = [each for each in path.glob("*") if not is_hidden(each.name)]
+    for e in present() if own else ():
+        have = {each.name for each in below if is_zip(each) or (each / e.file).exists()
+                or (each / e.name / e.file).exists()}  # fmt: skip
+        if len(have := have - {e.name, "exercises", "solutions"}) > 1:
+            raise UserError(f"{path} holds {own[0]}, and beside it {' and '.join(sorted(have)[:2])}"
+                            ": is it a class or one student's? Move what is one student's into a "
                             "folder named for the student, or grade each alone")  # fmt: skip
-    return path.is_dir() and not found
+    return path.is_dir() and not own
 
 
 def is_single(path: Path) -> bool:
@@ -173,13 +176,15 @@ def name_of(path: Path, who: str = "") -> str:
 
 def read(student: str, pieces: list[Piece]) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
-    the last one that has an exercise's file counts."""
+    the last one counts that changes an exercise's file."""
     submission = Submission(student)
     for piece in sorted(pieces, key=lambda each: (each.time.timestamp() if each.time else 0.0,
                                                   each.label.attempt, each.path.name)):  # fmt: skip
         files, notes = read_piece(piece)
         for name, content in files.items():
-            if submission.files.get(name, content) != content:
+            if submission.files.get(name) == content:
+                continue  # the same file was handed in when it came first
+            if name in submission.files:
                 notes.append(f"{find(name).file} was handed in again: graded is that of "
                              f"{shown(piece.path.name)}")  # fmt: skip
             submission.files[name] = content

@@ -1,7 +1,6 @@
 """Build the token stores of a corpus apart from training, so that many runs can share them."""
 
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from tyro.conf import Positional, arg
 from bert_corpus.pretraining_run import corpus_of, prepare
 from bert_corpus.store import EMBEDDED, PARTS, TokenStore, unfinished
 from bert_run.config import RunSettings, Vocabulary
-from bert_run.errors import UserError, command
+from bert_run.errors import UserError, command, tell
 from bert_run.files import held_alone, read_record
 
 
@@ -67,9 +66,8 @@ def build_stores(settings: RunSettings) -> TokenStore:
 def main() -> None:
     settings = tyro.cli(StoreSettings, prog="python -m bert_corpus.build_stores")
     report = build_stores(RunSettings(**vars(settings))).report
-    print(f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
-          f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",
-          file=sys.stderr)  # fmt: skip
+    tell(f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
+         f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown")  # fmt: skip
     print(f"ready for: bert-pretrain --corpus {shlex.quote(str(settings.out))}")
 
 

@@ -378,8 +378,7 @@ def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layo
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    """Whether all lines are short and many go on: no sentence ends, the next letter is small, and
-    the next word had no room."""
+    """Whether all lines are short, and many are full and go on: the next letter is small."""
     lengths = sorted(map(len, lines))
     if len(lines) < 8 or lengths[-1] > 120:
         return False

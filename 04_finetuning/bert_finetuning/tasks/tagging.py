@@ -171,8 +171,7 @@ class Tagging(base.Task[TaggedSentence]):
         return ("entity_f1",) if are_names else ("accuracy",)
 
     def encode(self, examples: Sentences, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
-        """A sentence longer than the model is read in stretches, so that every word is tagged. A
-        sentence without words has no features."""
+        """Long sentences are read in stretches, so every word is tagged; empty ones are not."""
         base.check_max_length(max_length)
         words = pieces_of_words([example.words for example in examples], tokenizer)
         features = []

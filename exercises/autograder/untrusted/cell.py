@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from importlib import metadata
@@ -45,9 +46,20 @@ def refused(libraries: tuple[str, ...]) -> list[str]:
                      if "extra ==" not in line]  # fmt: skip
             needed += [each for each in found if each not in needed]
     needed = {name.lower().replace("_", "-") for name in needed}
-    return sorted(name for name, packages in metadata.packages_distributions().items()
-                  if name != "autograder"
-                  and needed.isdisjoint(p.lower().replace("_", "-") for p in packages))  # fmt: skip
+    return sorted(name for name, distributions in installed().items()
+                  if name != "autograder" and needed.isdisjoint(distributions))  # fmt: skip
+
+
+@cache
+def installed() -> dict[str, set[str]]:
+    """Names that can be imported, and whose they are. Python 3.10 itself knows few of them."""
+    found = defaultdict(set)
+    for each in metadata.distributions():
+        files = [file for file in each.files or () if file.suffix in (".py", ".so")]
+        declared = (each.read_text("top_level.txt") or "").split()
+        for name in {*declared, *(file.parts[0].partition(".")[0] for file in files)}:
+            found[name].add(each.name.lower().replace("_", "-"))
+    return found
 
 
 class CannotStart(BaseException):

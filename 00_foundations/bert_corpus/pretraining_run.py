@@ -43,7 +43,7 @@ from bert_corpus.wordpiece import (
     vocabulary_of,
 )
 from bert_run.config import BertConfig, RunSettings, Weights, count_parameters, parameter_shapes
-from bert_run.errors import UserError, option, tell
+from bert_run.errors import UserError, option
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -324,7 +324,7 @@ class PretrainingRun(ExitStack):
         what = "in the wrong order" if swapped else "with a random next sentence"
         if self.start:
             print(f"going on from step {self.start:,} of {settings.steps:,}", file=sys.stderr)
-        tell(
+        print(
             f"corpus      {settings.corpus}: {report['documents']:,} documents, "
             f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
             f"{report['unknown_share']:.2%} unknown\n"
@@ -333,8 +333,9 @@ class PretrainingRun(ExitStack):
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
             f"{count_parameters(parameter_shapes(config)):,} parameters\n"
-            f"computing   {' '.join(computing)}; the run's folder is {settings.out}"
-        )
+            f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
 
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
         """Write a checkpoint, and draw the curve up to it if the last drawing is old."""

@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from bert_run.config import RunSettings
-from bert_run.errors import Diverged, UserError, is_first, tell
+from bert_run.errors import Diverged, UserError, is_first
 from bert_run.files import named_where_full, parse_object, write_atomically, wrong_field
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
@@ -78,7 +78,7 @@ class Journal:
         self, settings: RunSettings, *, start: int, record: Callable[[Record], None],
         visible: bool = True,
     ) -> None:  # fmt: skip
-        self.steps, self.record = settings.steps, record
+        self.steps, self.examples, self.record = settings.steps, settings.eval_examples, record
         self.log_every = max(1, min(50, settings.steps // 100))
         self.bar = progress_bar(
             settings.steps, "pretraining", unit="step", initial=start, disable=not visible
@@ -107,7 +107,7 @@ class Journal:
 
     def measured(self, done: int, measurements: Record) -> None:
         """A line with what was measured on held-out text."""
-        self.record({"step": done, **measurements})
+        self.record({"step": done, **measurements, "heldout_examples": self.examples})
         self.show({"held-out mlm": f"{measurements['heldout_mlm_loss']:.3f}"})
 
     def show(self, values: dict[str, str]) -> None:
@@ -170,7 +170,8 @@ class LinesInsteadOfBar:
 
     def write(self, text: str) -> None:
         if text := text.replace("\r", "").strip():
-            tell(text)
+            with suppress(OSError):  # nobody reads it: Ctrl-C has ended `tee`, too
+                print(text, file=sys.stderr, flush=True)
 
 
 def progress_bar(total: int | None, description: str, *, unit: str, initial: int = 0,

@@ -212,12 +212,9 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     keeper = Keeper(run, model, optimizer, ranks)
 
     def record(entry: Record) -> None:
-        is_measured = "heldout_mlm_loss" in entry
-        if is_measured:
-            entry["heldout_examples"] = settings.eval_examples
         if ranks.leads:
             run.log.append(entry)
-        if is_measured:
+        if "heldout_mlm_loss" in entry:
             keeper.keep_if_best(entry)
 
     with stop_signals() as request:

@@ -54,7 +54,7 @@ def test_journal__writes_a_line_when_one_is_due(monkeypatch):
     assert lines == [
         {"step": 300, "train_mlm_loss": 5.0, "train_nsp_loss": 0.7, "tokens_per_second": 100,
          "learning_rate": 1e-4},
-        {"step": 300, "heldout_mlm_loss": 4.0},
+        {"step": 300, "heldout_mlm_loss": 4.0, "heldout_examples": 1024},
     ]  # fmt: skip
 
 

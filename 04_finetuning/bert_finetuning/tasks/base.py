@@ -422,6 +422,8 @@ class Task(ABC, Generic[ExampleType]):
         if not named and not any(all(first.find([name]) for name in each)
                                  for each in cls.row_columns):  # fmt: skip
             return False
+        if (name := first.find(cls.lists)) and not isinstance(first.fields[name], list):
+            return False
         label = columns.label_in(first)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
 

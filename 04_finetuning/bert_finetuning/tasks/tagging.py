@@ -20,9 +20,7 @@ from torch import Tensor, nn
 from bert_finetuning.data.rows import (
     NAME_TAG,
     TAGS,
-    USUAL,
     WORDS,
-    Columns,
     Expected,
     Row,
     Table,
@@ -109,6 +107,7 @@ class Tagging(base.Task[TaggedSentence]):
     row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence((), text="")
     lists: ClassVar = WORDS
+    accepts_labels: ClassVar = staticmethod(lambda labels: not {str, int} & {*map(type, labels)})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,12 +117,6 @@ class Tagging(base.Task[TaggedSentence]):
     @property
     def has_entities(self) -> bool:
         return self.metrics != ("accuracy",)
-
-    @classmethod
-    def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
-        found = [name for names in (WORDS, TAGS) if (name := rows[0].find(names))]
-        are_lists = all(isinstance(rows[0].fields[name], list) for name in found)
-        return are_lists and super().matches(rows, columns)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:

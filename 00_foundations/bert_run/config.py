@@ -575,9 +575,6 @@ class RunSettings:
                 f"--short-seq-length {self.short_seq_length} is longer than --seq-length "
                 f"{self.seq_length}: the short examples come first"
             )
-        if self.short_batch_size and not self.short_seq_length:
-            raise UserError(f"--short-batch-size {self.short_batch_size}: it belongs to "
-                            "--short-seq-length, which is not given")  # fmt: skip
         if self.mask_share + self.random_share > 1:
             raise UserError(f"--mask-share {self.mask_share} + --random-share "
                             f"{self.random_share}: at most 1")  # fmt: skip

@@ -36,6 +36,7 @@ from bert_finetuning.data.rows import (
     whole,
 )
 from bert_finetuning.tasks.base import BAR_DELAY, PAIR, SINGLE, Example, Task
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import Count, Positions, Precision, check_numbers
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError, command
@@ -167,6 +168,7 @@ class Predictor:
             raise UserError(f"precision is {precision!r}: choose auto, fp32 or bf16")
         finetuned = load_finetuned(checkpoint, device=chosen)
         task, saved = task_of(finetuned)
+        use_cpu_kernels(finetuned.model.bert)  # as in training: then every answer is the same
         config = finetuned.model.config
         length = task.reading_length(max_length, config, usual=saved.max_length)
         return cls(finetuned, task, saved, length, choose_precision(precision, chosen))
@@ -176,6 +178,8 @@ class Predictor:
         table or any other iterable. A text that has several parts is a tuple: both texts of a pair,
         a beginning and its endings. A dict, or keywords, are a row with the columns of training:
         `predictor(question="Who came?", context="Anna came.")`."""
+        if given is not None and "text" in row:
+            raise UserError("text is given twice: give one, or a list of texts")
         if row:
             given = row if given is None else {"text": given, **row}
         axes = getattr(given, "ndim", isinstance(given, Iterable))  # of NumPy's single texts 0
@@ -303,6 +307,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
                             by_place=by_place, tally=tally)  # fmt: skip
     say(count_in_words(examples, tally))
     check_pairs(examples, saved)
+    if not getattr(task, "has_null", True) and not all(each.answers for each in examples):
+        say("note: some questions have no answer here, and this model always gives one")
     predictions = predictor.predict_alike(examples, progress="predicting")
     measured = Measured(settings.score, task, examples, predictions)
     if out is not None:

@@ -144,7 +144,7 @@ class FinetuneSettings:
     eval_every: Count | None = None
     """steps between measurements on dev; an epoch, unless given"""
     metric: str | None = None
-    """what chooses the best step on dev, and the best seed; unless given the task's first"""
+    """what chooses the best step and seed on dev (f1: of the second label); else the first"""
     patience: Count | None = None
     """stop after so many measurements in a row that were no better than the best before"""
     save_every: Count | None = None

@@ -128,7 +128,6 @@ def test_the_accuracy_of_next_sentences_stands_beside_that_of_one_answer_to_all(
 
 
 @pytest.mark.parametrize("options, said", [
-    (("--short-batch-size", "3"), "--short-batch-size 3: it belongs to --short-seq-length"),
     (("--corpus", "storyworld", "--split-sentences", "True"), "storyworld is in sentences"),
 ])  # fmt: skip
 def test_an_option_that_would_do_nothing_is_refused(options, said, call_here, corpus):

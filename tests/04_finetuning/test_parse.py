@@ -443,6 +443,11 @@ def test_names_without_a_type_are_names_of_one_type(file):
     assert list(entities(first.tags)) == [("NAME", 1, 3)]
 
 
+def test_two_spellings_of_a_type_of_names_are_told_across_prefixes(file):
+    path = file("Ann B-per\nLee I-PER\n\nRome B-LOC\n", "a.conll")
+    assert "'PER' differs from 'per'" in error_of(Tagging.read, path)
+
+
 @pytest.mark.parametrize("line", ["Vitamin B-12", "Take exit I-95"])
 def test_lines_of_text_that_end_in_a_number_after_a_letter_are_no_tagged_words(line, file):
     rows = open_rows(file(f"{line}\n" * 2, "a.txt"), Expected(labeled=False), may_be_text=True)

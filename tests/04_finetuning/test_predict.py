@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from bert_finetuning.tasks.classification import Classification, Regression, Tex
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, sentence_of
+from bert_paper.cpu_kernels import CpuSelfAttention
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -307,6 +309,27 @@ def test_predictor__refuses_options_that_the_command_would_refuse(folders):
     assert told == "precision is 'fp16': choose auto, fp32 or bf16"
     short = Predictor.open(folders / "texts", device="cpu", max_length=0)
     assert "0 tokens at once are too few" in error_of(short, "anna")
+    twice = partial(Predictor.open(folders / "texts", device="cpu"), text="the cat")
+    assert "text is given twice" in error_of(twice, "anna")
+
+
+def test_predictor__computes_as_training_does_so_that_both_give_one_answer(folders):
+    model = Predictor.open(folders / "questions", device="cpu").finetuned.model.bert
+    assert any(isinstance(part, CpuSelfAttention) for part in model.modules())
+
+
+@pytest.mark.parametrize("answers, is_noted", [([], True), (["anna"], False)])
+def test_score__notes_questions_that_the_model_cannot_leave_unanswered(
+    answers, is_noted, folders, tmp_path, capsys, monkeypatch
+):
+    where = {"text": answers, "answer_start": [0] * len(answers)}
+    row = {"question": "who?", "context": "anna sat", "answers": where}
+    (tmp_path / "q.jsonl").write_text(json.dumps(row) + "\n")
+    argv = ["bert-predict", "--score", str(tmp_path / "q.jsonl"), "--checkpoint",
+            str(folders / "questions"), "--device", "cpu"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", argv)
+    predict.main()
+    assert ("this model always gives one" in capsys.readouterr().err) == is_noted
 
 
 def test_what_is_cut__is_told_once_for_each_number_of_endings_without_a_wrong_place(

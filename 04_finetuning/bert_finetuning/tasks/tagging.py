@@ -126,12 +126,15 @@ class Tagging(base.Task[TaggedSentence]):
             yield from map(untagged, rows)
             return
         sentences, allowed, tally = list(map(tagged, rows)), expected.labels, expected.tally
+        types = Tally()  # spellings of the types of names, whatever their prefix
         for row, words, tags in sentences if allowed is None else ():
             for word, tag in zip(words, tags, strict=True):
                 if not tag.strip():
                     empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
                     raise UserError(f"{row.place}: {empty}")
                 check_label(tag, row.place, tally)
+                if tag != "O" and NAME_TAG.fullmatch(tag):
+                    check_label(tag[2:], row.place, types)
         kinds = {tag[0] for tag in allowed or ("B-",) if tag[1:2] in ("-", "_")}
         is_bio = "B" in kinds and kinds <= {"B", "I"}  # models of `transformers` may have others
         every = in_bio(sentences, tally) if is_bio else [tags for _, _, tags in sentences]

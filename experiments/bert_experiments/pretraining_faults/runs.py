@@ -40,8 +40,7 @@ EVERY = 5  # steps between two points of a curve
 # words alone, so that the gradient has one source.
 HEALTHY = replace(
     STORYWORLD, hidden_size=64, num_attention_heads=4, intermediate_size=256,
-    seq_length=24, short_seq_length=None, short_batch_size=None, batch_size=48, steps=250,
-    warmup_steps=40,
+    seq_length=24, short_seq_length=None, batch_size=48, steps=250, warmup_steps=40,
     learning_rate=4e-3, vocab_size=None, sentence_task="none", eval_every=25, eval_examples=256,
 )  # fmt: skip
 

@@ -55,10 +55,10 @@ def installed() -> dict[str, set[str]]:
     """Names that can be imported, and whose they are. Python 3.10 itself knows few of them."""
     found = defaultdict(set)
     for each in metadata.distributions():
-        files = [file for file in each.files or () if file.suffix in (".py", ".so")]
-        declared = (each.read_text("top_level.txt") or "").split()
-        for name in {*declared, *(file.parts[0].partition(".")[0] for file in files)}:
-            found[name].add(each.name.lower().replace("_", "-"))
+        own, declared = each.name.lower().replace("_", "-"), each.read_text("top_level.txt") or ""
+        files = [] if declared else [f for f in each.files or () if f.suffix in (".py", ".so")]
+        for name in declared.split() or {file.parts[0].partition(".")[0] for file in files}:
+            found[name].add(own)
     return found
 
 

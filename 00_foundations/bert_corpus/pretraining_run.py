@@ -59,7 +59,7 @@ from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"
-KNOWN_MOST = 0.1  # of the held-out documents may also be trained on: some texts are commonplaces
+KNOWN_MOST = 0.1  # share of held-out documents that may be in the corpus, too: short ones repeat
 TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
 
 
@@ -147,9 +147,9 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
                             "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if not settings.heldout:
         return
-    asked = {hash64(document) for document in islice(corpus.held_out, HELD_OUT_MOST)}
+    probe = {hash64(document) for document in islice(corpus.held_out, HELD_OUT_MOST)}
     documents = corpus if corpus.hashes else ()  # those of the Hub would be fetched twice
-    share = len(asked.intersection(map(hash64, documents))) / len(asked)
+    share = len(probe.intersection(map(hash64, documents))) / len(probe)
     if share > KNOWN_MOST or {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(f"{named}: text of it is also in the corpus {settings.corpus} ({share:.0%} "
                         "of its documents), so its loss would measure what was trained on: name "
@@ -226,7 +226,7 @@ def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
                   "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip
-FAR_FROM_HALF = 0.55  # what one answer gets right of the pairs, from which on that is said
+FAR_FROM_HALF = 0.55  # share of the more common label of pairs, above which it is reported
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
 
 
@@ -400,14 +400,14 @@ class PretrainingRun(ExitStack):
         """The last ones on held-out text; none in the first steps."""
         measured = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r]
         last = measured[-1] if measured else {}
-        share = self.one_answer_right(last["step"]) if "heldout_nsp_loss" in last else 0.0
-        skew = {"one_answer_right": share} if share > FAR_FROM_HALF else {}
+        share = self.majority_share(last["step"]) if "heldout_nsp_loss" in last else 0.0
+        skew = {"majority_share": share} if share > FAR_FROM_HALF else {}
         return {**last, **skew, "heldout_unigram_entropy": self.unigram_entropy}
 
-    def one_answer_right(self, step: int) -> float:
-        """The share of the pairs measured after a step for which one answer to all is right."""
+    def majority_share(self, step: int) -> float:
+        """The share of the more common label among the pairs that are measured after a step."""
         length = next(p.seq_length for p in self.settings.phases if step <= p.last_step)
-        measured = np.arange(min(self.settings.eval_examples, 10_000))  # of more, these will do
+        measured = np.arange(min(self.settings.eval_examples, 10_000))  # enough
         pairs = self.data.heldout.at_length(length).batch(measured)
         share = float(pairs["next_sentence_labels"].mean())
         return max(share, 1 - share)
@@ -423,8 +423,8 @@ class PretrainingRun(ExitStack):
         if "heldout_nsp_loss" in final:
             reached += f"; {self.tasks[1]}, loss {final['heldout_nsp_loss']:.3f}, "
             reached += f"{final['heldout_nsp_accuracy']:.1%} right"
-            if share := final.get("one_answer_right"):
-                reached += f" (one answer to all: {share:.1%})"
+            if share := final.get("majority_share"):
+                reached += f" (majority baseline: {share:.1%})"
         print(f"\nheld out: {reached}")
         print(f"model:    {out}      curve: {out / 'curve.png'}")
         if not self.config.is_decoder:

@@ -186,7 +186,7 @@ def _readers(path: Path) -> list[LineReader]:
         if (path / "sentence_starts.bin").is_file():
             raise UserError(f"corpus {path}: is one of two token stores: name the folder above it")
         raise UserError(f"corpus {path}: is the folder of a run, of a model or of token stores "
-                        "(finished ones are for bert-pretrain --corpus): name text")  # fmt: skip
+                        "(bert-pretrain --corpus takes finished ones): name the text")  # fmt: skip
     files, others = find_text_files(path)
     passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:

@@ -128,7 +128,7 @@ FROM_TORCHRUN = {"WORLD_SIZE": r"[1-9]\d*", "MASTER_ADDR": ".+", **dict.fromkeys
 
 @contextmanager
 def join(device: str) -> Iterator[tuple[Ranks, torch.device]]:
-    """This process's place among those of `torchrun`, if any, and its device: NCCL or gloo."""
+    """This process's rank under `torchrun`, and its device; NCCL connects GPUs, gloo CPUs."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Ranks(), choose_device(device)
         return

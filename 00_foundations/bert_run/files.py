@@ -285,7 +285,7 @@ def wrong_field(record: Mapping[str, Any], required: Mapping[str, type],
 
 
 def is_of(kind: type, value: Any) -> bool:
-    """Whether a value has a type. A float may be whole; no number is True, NaN or over 64 bits."""
+    """Whether a value has a type. An int may be a float; bools, NaN and huge ints are neither."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     if isinstance(value, bool):

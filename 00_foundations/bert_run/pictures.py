@@ -53,7 +53,7 @@ class Picture(Figure):
 
 
 def drawable(text: str) -> str:
-    """What matplotlib draws as it is: no dollar begins a formula; what is not UTF-8 becomes "?"."""
+    """Text that matplotlib draws as it is, without formulas; what is not UTF-8 becomes "?"."""
     return text.encode("utf-8", "replace").decode().replace("$", r"\$")
 
 

@@ -66,7 +66,8 @@ def init_from(
     new = fill(model, learned, seed)
     left = left_out(folder, config, ["pooler"] if has_pooler else [])
     unused = f"; left unused: {left}" if left else ""
-    note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}{side_note(folder)}"
+    unused += f"; {side}" if (side := side_note(folder)) else ""
+    note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
     return InitialModel(model, tokenizer, note)
 
 
@@ -203,16 +204,16 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
     load_arrays(model, learned)
     tokenizer = read_tokenizer(folder, config)
     if note := side_note(folder):
-        say(f"note: {note[2:]}")
+        say(f"note: {folder}: {note}")
     return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
 
 
 def side_note(folder: Path) -> str:
-    """What to add where a checkpoint's tokenizer would cut the beginning of long texts."""
+    """What to say of a tokenizer that would cut the beginning of long texts; else nothing."""
     path = folder / "tokenizer_config.json"
     content = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     is_left = content.get("truncation_side") == "left"
-    return f"; {path}: truncation_side is left, but here long texts lose their end" * is_left
+    return "its truncation_side is left, but here long texts lose their end" * is_left
 
 
 def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:

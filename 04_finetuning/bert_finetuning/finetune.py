@@ -163,7 +163,7 @@ class Finetuning:
 
     def seed_run(self, settings: FinetuneSettings, seed: int,
                  folder: Path | None = None) -> train.SeedRun:  # fmt: skip
-        """The run of a seed, with the settings of one combination; without a folder in memory."""
+        """The run of a seed, with the settings of one combination; in memory without a folder."""
         features, pad_id = self.features(seed), self.config.pad_token_id
         data = train.TrainingData(self.task, features, settings, seed, pad_id, self.ranks)
         saved_task = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,

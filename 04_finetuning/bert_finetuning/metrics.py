@@ -133,7 +133,7 @@ def spearman(gold: Numbers, predicted: Numbers) -> float:
 
 
 def ranks(x: Numbers) -> Numbers:
-    """The place of each number in the sorted column, from 1; equal ones share it, nan has none."""
+    """The rank of each number, from 1; equal numbers get the mean of their ranks, nan stays."""
     _, group, size = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(size)  # the last place of each group of equal numbers
     shared = last - (size - 1) / 2

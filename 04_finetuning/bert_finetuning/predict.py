@@ -351,10 +351,9 @@ def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[
             asked = [row.spelled(name) for name in names if name and row.find([name])]
             lists = [name] if (name := row.find(task_type.lists)) else []
         empty = {name: "" for name in map(row.spelled, asked) if row.fields.get(name) is None}
-        if any(row.fields.get(row.spelled(name)) is None for name in lists):
-            example = task_type.empty
-        else:
-            example = task_type.from_row(row._replace(fields=row.fields | empty), columns)
+        is_null = any(row.fields.get(row.spelled(name)) is None for name in lists)
+        filled = row._replace(fields=row.fields | empty)
+        example = task_type.empty if is_null else task_type.from_row(filled, columns)
         yield Query(example, row.line, row.fields, asked)
 
 

@@ -457,6 +457,10 @@ def test_lines_of_text_that_end_in_a_number_after_a_letter_are_no_tagged_words(l
 def test_the_first_line_that_excel_writes_to_name_the_separator_is_no_row(file):
     rows = open_rows(file("sep=;\ntext;label\nIt rains.;bad\n", "a.csv"), Expected())
     assert [row.fields for row in rows] == [{"text": "It rains.", "label": "bad"}]
+    plain = open_rows(
+        file("sep=;\nIt rains.\n", "a.txt"), Expected(labeled=False), may_be_text=True
+    )
+    assert [row.parts for row in plain] == [["sep=;"], ["It rains."]], "a text is never left out"
 
 
 @pytest.mark.parametrize("columns", ["text=label", "Label,label", "text=text,pair=text"])

@@ -343,8 +343,8 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
     Lines without any are rows of plain text if they `may_be_text`, and else None; then only usual
     names of columns, or those that are `expected`, begin a table."""
     first = list(islice(lines, SAMPLED))
-    if first and re.fullmatch(r"sep=.", first[0][1]):  # Excel's own line above a table
-        del first[0]
+    if len(first) > 1 and re.fullmatch(r"sep=.", mark := first[0][1]) and mark[4] in first[1][1]:
+        del first[0]  # Excel's own line above a table
     lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
     has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))
@@ -498,7 +498,7 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
 
 
 def separator_of(sample: Sequence[str], suffix: str) -> str:
-    """The mark that splits the first line and most others into as many cells, and into the most."""
+    """The separator that splits the first line and most others into equally many cells."""
     usual = "\t" if suffix == ".tsv" else ","
     if not sample or (usual == "\t" and "\t" in sample[0]):
         return usual

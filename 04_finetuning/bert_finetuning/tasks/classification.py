@@ -53,7 +53,7 @@ class BertForSequenceClassification(BertWithHead):
         text = self.dropout(text)
         if self.head.num_labels > 1:
             return self.classifier(text)
-        with mixed_precision(text.device, torch.float32):  # bfloat16 knows 2008 and 2016, no 2013
+        with mixed_precision(text.device, torch.float32):  # bfloat16 rounds 2013 to 2016
             return self.classifier(text.to(self.classifier.weight.dtype))
 
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
@@ -128,8 +128,8 @@ class TextTask(base.Task[TextExample]):
         for row in rows:
             if columns is None:
                 known = expected.train and [*filter(None, vars(expected.train).values())]
-                usual = known and all(map(row.fields.__contains__, known))
-                columns = expected.train if usual else expected.columns
+                has_them = known and all(map(row.fields.__contains__, known))
+                columns = expected.train if has_them else expected.columns
                 columns = expected.tally.columns = columns.found_in(row, labeled=labeled)
             if labeled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1

@@ -57,7 +57,7 @@ class SpanLogits(NamedTuple):
 
 class BertForQuestionAnswering(BertWithHead):
     """Where in a text the answer to a question starts and ends (figure 4, c; section 4.2, SQuAD).
-    The two rows of `qa_outputs` are the paper's vectors S and E; no dropout, as in its code."""
+    The two rows of `qa_outputs` are the paper's vectors S and E; as released, without dropout."""
 
     pipeline = "question-answering"
     part = "qa_outputs"
@@ -460,7 +460,7 @@ class QuestionAnswering(base.Task[Question]):
 def choose_null_threshold(questions: Questions,
                           predictions: SpanPredictions) -> tuple[float, float]:  # fmt: skip
     """The threshold with the best mean F1, and that F1, as the official script's `best_f1_thresh`
-    and `best_f1`. Answered is what sorts by `null_difference` up to it; every cut is tried."""
+    and `best_f1`. Questions whose `null_difference` is at most the threshold are answered."""
     accepted = [question.accepted for question in questions]
     spans = [decided(prediction, None).text for prediction in predictions]
     answered = np.array([answer_f1(*both) for both in zip(spans, accepted, strict=True)])

@@ -167,7 +167,7 @@ class Tagging(base.Task[TaggedSentence]):
         return ("entity_f1",) if are_names else ("accuracy",)
 
     def encode(self, examples: Sentences, tokenizer: Tokenizer, *, max_length: int) -> Encoded:
-        """Long sentences are read in stretches, so every word is tagged; empty ones are not."""
+        """Long sentences are read in stretches, so every word is tagged; empty ones have none."""
         base.check_max_length(max_length)
         words = pieces_of_words([example.words for example in examples], tokenizer)
         features = []

@@ -460,7 +460,8 @@ class QuestionAnswering(base.Task[Question]):
 def choose_null_threshold(questions: Questions,
                           predictions: SpanPredictions) -> tuple[float, float]:  # fmt: skip
     """The threshold with the best mean F1, and that F1, as the official script's `best_f1_thresh`
-    and `best_f1`. Questions whose `null_difference` is at most the threshold are answered."""
+    and `best_f1`. Questions whose `null_difference` is at most the threshold are answered; it lies
+    midway between two differences, so that rounding turns none of these questions."""
     accepted = [question.accepted for question in questions]
     spans = [decided(prediction, None).text for prediction in predictions]
     answered = np.array([answer_f1(*both) for both in zip(spans, accepted, strict=True)])
@@ -471,7 +472,9 @@ def choose_null_threshold(questions: Questions,
     gained = np.cumsum([0, *(answered - unanswered)[order]])  # by answering 0, 1, …
     can_cut = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equals go together
     count = int(np.where(can_cut, gained, -np.inf).argmax())
-    threshold = ordered[count - 1] if count else np.nextafter(ordered[0], -np.inf)
+    below, above = np.concatenate([[ordered[0] - 1], ordered, [ordered[-1] + 1]])[count:][:2]
+    middle = (below + above) / 2
+    threshold = middle if below < middle < above else below
     return float(threshold), float(unanswered.sum() + gained[count]) / len(questions)
 
 

@@ -270,6 +270,8 @@ def write_course(path: Path, weeks: int, start: date | None) -> None:
     """Write `course.toml` for a term of so many weeks, each due at the end of its seventh day;
     without a `start` the dates are left to be filled in."""
     found = plan(weeks)
+    if start and not 2000 <= start.year <= 2999:
+        raise UserError(f"--start is {start}: it must be a day of the years 2000 to 2999")
     if path.exists():
         raise UserError(f"{path} is there already: name another --out, or remove it")
     lines = [

@@ -149,6 +149,9 @@ def test_init__writes_the_plan_of_so_many_weeks(tmp_path, weeks):
     assert course.weeks[0].due.date() == date(2027, 1, 17)
     found = [e for week in course.weeks for e in week.exercises]
     assert len(found) == len(set(found)) and (weeks == 6 or set(found) == set(CATALOGUE))
+    for year in (1, 9999):  # with a time zone or some weeks more it would be no date at all
+        with pytest.raises(UserError, match=f"--start is 0*{year}-12-31: it must be a day"):
+            write_course(tmp_path / "odd.toml", weeks, date(year, 12, 31))
     with pytest.raises(UserError, match="is there already"):
         write_course(path, weeks, None)
     write_course(tmp_path / "other.toml", weeks, None)

@@ -18,6 +18,7 @@ from autograder.runner import FAILED, PASSED, TO_DO, Outcome, for_all_checks
 from autograder.untrusted import grade as command
 from autograder.untrusted import gradebook
 from autograder.untrusted.grading_process import Done
+from autograder.untrusted.marks import Marks, WeekMark, drop_and_add_up
 from autograder.untrusted.sandbox import Sandbox
 from bert_run import files
 
@@ -621,6 +622,14 @@ def test_a_mistake_in_adjust_csv__is_told_in_a_line_before_anything_is_graded(
     [told] = [line for line in capsys.readouterr().err.splitlines() if "adjust.csv" in line]
     assert told.startswith("error: adjust.csv, ") and says in told
     assert not list(term.out.glob("students/*/0*.json"))
+
+
+def test_drop_lowest__a_week_that_counts_nothing_is_not_the_one_that_is_dropped():
+    trial = WeekMark("0", points=0, best=1, weight=0)
+    marks = Marks(weeks=[trial, *(WeekMark(str(n), n, best=4, weight=4) for n in (1, 2, 4))])
+    drop_and_add_up(marks, 1)
+    assert [week.name for week in marks.weeks if week.is_dropped] == ["1"]
+    assert marks.percent == 75  # (2 + 4) / 8
 
 
 def test_the_week_of_a_report__is_out_of_its_own_points(term):

@@ -116,8 +116,8 @@ def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
 
 def drop_and_add_up(marks: Marks, lowest: int) -> None:
     """Drop the weeks with the smallest share of their points, the first of equal ones, once there
-    are more weeks than that; the term is the weighted mean of the others."""
-    order = sorted(marks.weeks, key=lambda week: week.points / week.best)
+    are more weeks with a weight than that; the term is the weighted mean of the others."""
+    order = sorted((w for w in marks.weeks if w.weight), key=lambda week: week.points / week.best)
     dropped = {week.name for week in order[:lowest]} if len(order) > lowest else set()
     marks.weeks = [replace(week, is_dropped=week.name in dropped) for week in marks.weeks]
     kept = [week for week in marks.weeks if not week.is_dropped and week.weight]

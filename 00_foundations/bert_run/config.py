@@ -571,10 +571,8 @@ class RunSettings:
     def __post_init__(self) -> None:
         check_numbers(self)
         if self.short_seq_length is not None and self.short_seq_length > self.seq_length:
-            raise UserError(
-                f"--short-seq-length {self.short_seq_length} is longer than --seq-length "
-                f"{self.seq_length}: the short examples come first"
-            )
+            raise UserError(f"--short-seq-length {self.short_seq_length} is longer than "
+                            f"--seq-length {self.seq_length}: short ones come first")  # fmt: skip
         if self.mask_share + self.random_share > 1:
             raise UserError(f"--mask-share {self.mask_share} + --random-share "
                             f"{self.random_share}: at most 1")  # fmt: skip
@@ -583,6 +581,19 @@ class RunSettings:
         if self.tokenizer is not None and self.vocab_size is not None:
             raise UserError(f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} "
                             "exclude each other: a tokenizer has its own vocabulary")  # fmt: skip
+
+    def all_used(self) -> "RunSettings":
+        """The same. Raises `UserError` for an option that was given and changes nothing."""
+        for name, why in self.unused.items():
+            if (value := getattr(self, name)) != getattr(type(self), name):  # its default
+                raise UserError(f"{option(name)} {value} changes nothing {why}: leave it out")
+        return self
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """The options that change nothing in this run, and why."""
+        short = () if self.short_seq_length else ("short_share", "short_batch_size")
+        return dict.fromkeys(short, "without --short-seq-length")
 
     @property
     def lowercase(self) -> bool | None:

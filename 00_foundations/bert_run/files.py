@@ -468,10 +468,8 @@ class RunFolder:
                 self.restore_metrics(folder)
                 return Checkpoint(step_of(folder), folder)
             instead = "the one before it is used" if folders else self.start_anew()
-            tell(
-                f"warning: checkpoint {folder} is damaged ({damage}): it was renamed "
-                f"{set_aside(folder)}, and {instead}"
-            )
+            tell(f"warning: checkpoint {folder} is damaged ({damage}): it was renamed "
+                 f"{set_aside(folder)}, and {instead}")  # fmt: skip
         return None
 
     def restore_metrics(self, folder: Path) -> None:
@@ -479,8 +477,7 @@ class RunFolder:
         saved, path = folder / METRICS_FILE, self.metrics
         measured = saved.read_bytes() if saved.exists() else b""  # none in older checkpoints
         if not (path.read_bytes() if path.is_file() else b"").startswith(measured):
-            print(f"warning: {path} has lost measurements or was edited: it is restored from "
-                  f"{folder}", file=sys.stderr)  # fmt: skip
+            tell(f"warning: {path} has lost lines or was edited: it is restored from {folder}")
             write_atomically(path, measured)
 
     def start_anew(self) -> str:
@@ -606,10 +603,8 @@ def front_matter(pipeline_tag: str, **more: str) -> str:
 
 
 def size_of(config: Any, parameters: int) -> str:
-    return (
-        f"A BERT of {parameters:,} parameters ({config.num_hidden_layers} layers, "
-        f"{config.hidden_size} wide, {config.num_attention_heads} heads)"
-    )
+    return (f"A BERT of {parameters:,} parameters ({config.num_hidden_layers} layers, "
+            f"{config.hidden_size} wide, {config.num_attention_heads} heads)")  # fmt: skip
 
 
 def for_others(path: str | Path) -> str:
@@ -644,10 +639,8 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     """The number (from 1) and the text of every line of a file, plain or packed, or of standard
     input for None, as they arrive, without line ends and a byte order mark; it must be UTF-8."""
-    if path is None:
-        yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
-        return
-    yield from LineReader(path)
+    standard = sys.stdin.buffer if sys.stdin else io.BytesIO()
+    yield from LineReader(path) if path else decoded_lines(standard, STANDARD_INPUT)
 
 
 def unpack_zstandard(raw: io.BufferedIOBase) -> io.BufferedIOBase:

@@ -33,10 +33,8 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
 
 def split_batch(batch: dict[str, Any], rows: int) -> list[dict[str, Any]]:
     """A batch of arrays or tensors in parts of so many rows, the last perhaps smaller."""
-    return [
-        {name: array[first : first + rows] for name, array in batch.items()}
-        for first in range(0, len(batch["input_ids"]), rows)
-    ]
+    starts = range(0, len(batch["input_ids"]), rows)
+    return [{name: array[i : i + rows] for name, array in batch.items()} for i in starts]
 
 
 class StopRequest:

@@ -40,41 +40,30 @@ def pretrain(settings: NumpySettings) -> PretrainingRun:
 
 def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
     bert = Bert(run.config, run.weights)
-    adam = Adam.start(
-        run.weights, settings.adam(run.config), correct_bias=settings.optimizer == "adamw"
-    )
+    constants, is_adamw = settings.adam(run.config), settings.optimizer == "adamw"
+    adam = Adam.start(run.weights, constants, correct_bias=is_adamw)
     if run.start:
         adam.from_arrays(run.training_state)
 
     def task(part: str, seq_length: int) -> Task:
-        return Task(
-            pairs=getattr(run.data, part).at_length(seq_length),
-            data=run.data,
-            recipe=settings.masking,
-            seed=settings.seed_of(part),
-        )
+        pairs, seed = getattr(run.data, part).at_length(seq_length), settings.seed_of(part)
+        return Task(pairs=pairs, data=run.data, recipe=settings.masking, seed=seed)
 
     with Cores(settings.cores) as cores, warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # what overflows stops the run, in one line
         run.introduce(f"in NumPy, float32, cores: {cores.count}")
+        lengths = [phase.seq_length for phase in settings.phases]
         train(
-            bert,
-            adam,
-            [
-                (task("train", phase.seq_length), task("heldout", phase.seq_length))
-                for phase in settings.phases
-            ],
-            settings,
-            cores,
-            start=run.start,
-            record=run.log.append,
+            bert, adam, [(task("train", length), task("heldout", length)) for length in lengths],
+            settings, cores, start=run.start, record=run.log.append,
             save=lambda step: run.save(step, bert.weights, adam.to_arrays()),
-        )
+        )  # fmt: skip
 
 
 @command
 def main() -> None:
-    pretrain(tyro.cli(NumpySettings, prog="python -m bert_numpy.pretrain")).conclude()
+    settings = tyro.cli(NumpySettings, prog="python -m bert_numpy.pretrain")
+    pretrain(settings.all_used()).conclude()
 
 
 if __name__ == "__main__":

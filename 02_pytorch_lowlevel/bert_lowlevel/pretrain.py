@@ -88,7 +88,8 @@ def train_on(
 
 @command
 def main() -> None:
-    pretrain(tyro.cli(LowLevelSettings, prog="python -m bert_lowlevel.pretrain")).conclude()
+    settings = tyro.cli(LowLevelSettings, prog="python -m bert_lowlevel.pretrain")
+    pretrain(settings.all_used()).conclude()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from bert_run.config import (
     initial_weights,
 )
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import Stopped, UserError, command
+from bert_run.errors import Stopped, UserError, command, option
 from bert_run.files import RunFolder
 from bert_run.training_loop import Record, stop_signals
 from bert_run.weights import locate, read_model
@@ -88,15 +88,11 @@ class PretrainSettings(RunSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.optimizer == "muon" and self.parallel == "fsdp":
-            raise UserError(
-                "--optimizer muon computes with whole parameters, and with --parallel fsdp no "
-                "process holds a whole one; choose --parallel ddp"
-            )
+            raise UserError("--optimizer muon needs whole parameters, and with --parallel fsdp no "
+                            "process holds a whole one; choose --parallel ddp")  # fmt: skip
         if self.objective == "next-words" and self.sentence_task != "none":
-            raise UserError(
-                "--objective next-words: [CLS] stands first and sees no sentence, so there is no "
-                "next-sentence task to learn; add --sentence-task none"
-            )
+            raise UserError("--objective next-words: [CLS] stands first and sees no sentence, so "
+                            "it learns nothing of the next; add --sentence-task none")  # fmt: skip
         if self.start_from is not None:
             begun_from = RunFolder(self.out).read_settings().get("start_from")
             is_saved = (self.out / "vocab.txt").is_file()  # the last file of its first checkpoint
@@ -104,6 +100,13 @@ class PretrainSettings(RunSettings):
             folder = self.out if has_begun else locate(self.start_from).folder
             refuse_what_the_start_settles(self, folder)
             object.__setattr__(self, "tokenizer", folder)
+
+    @property
+    def unused(self) -> dict[str, str]:
+        pairs = {"random_next": "with --sentence-task sop"} if self.sentence_task == "sop" else {}
+        masks = ("masked_lm_prob", "mask_share", "random_share", "mask_unit")
+        why = dict.fromkeys(masks, "with --objective next-words: nothing is masked")
+        return super().unused | pairs | (why if self.objective == "next-words" else {})
 
     @property
     def pairs(self) -> PairRecipe:
@@ -146,9 +149,8 @@ def refuse_what_the_start_settles(settings: PretrainSettings, folder: Path) -> N
     defaults = {field.name: field.default for field in fields(settings)}
     for name in SETTLED_BY_THE_START:
         if getattr(settings, name) not in (defaults[name], folder, Path(settings.start_from)):
-            raise UserError(f"--{name.replace('_', '-')} {getattr(settings, name)}: "
-                            f"{settings.start_from} brings its own; leave the option out, or "
-                            "leave out --start-from")  # fmt: skip
+            raise UserError(f"{option(name)} {getattr(settings, name)}: {settings.start_from} "
+                            "brings its own; leave out the option, or --start-from")  # fmt: skip
     if settings.objective == "next-words":
         raise UserError(f"--objective next-words: {settings.start_from} has learned to read both "
                         "sides; leave out --start-from")  # fmt: skip
@@ -283,7 +285,7 @@ def check_megatron(arguments: list[str]) -> None:
 @command
 def main() -> None:
     check_megatron(sys.argv[1:])
-    run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain"))
+    run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain").all_used())
     if run.leads:
         run.conclude()
 

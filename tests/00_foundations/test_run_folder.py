@@ -559,6 +559,6 @@ def test_lost_measurements_are_restored_from_the_checkpoint_that_is_resumed(tmp_
     assert capsys.readouterr().err == ""
     lose(log.path)
     assert run.resume().step == 10
-    assert "metrics.jsonl has lost measurements or was edited" in capsys.readouterr().err
+    assert "metrics.jsonl has lost lines or was edited" in capsys.readouterr().err
     assert read_metrics(log.path) == [{"step": 10, "loss": 5.0}]
     run.release()

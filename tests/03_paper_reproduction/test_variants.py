@@ -505,6 +505,14 @@ def answer(monkeypatch, capsys):
     (["--warmup-steps", 9, "--steps", 8], "--warmup-steps 9: at most --steps, 8"),
     (["--mask-share", 0.9, "--random-share", 0.2],
      "--mask-share 0.9 + --random-share 0.2: at most 1"),
+    (["--short-batch-size", 64], "--short-batch-size 64 changes nothing without --short-seq-"),
+    (["--short-share", 0.5], "--short-share 0.5 changes nothing without --short-seq-length"),
+    (["--sentence-task", "sop", "--random-next", 0.3],
+     "--random-next 0.3 changes nothing with --sentence-task sop"),
+    (["--objective", "next-words", "--sentence-task", "none", "--mask-unit", "word"],
+     "--mask-unit word changes nothing with --objective next-words"),
+    (["--objective", "next-words", "--sentence-task", "none", "--masked-lm-prob", 0.3],
+     "--masked-lm-prob 0.3 changes nothing with --objective next-words"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code itself must notice
 def test_a_value_out_of_range_is_one_line_and_exit_code_2(arguments, told, answer, tmp_path):

@@ -65,7 +65,7 @@ class Guess:
 def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[Guess]]:
     """The `top` likeliest vocabulary entries for each [MASK] of `text`, likeliest first."""
     model, tokenizer = pretrained.model, pretrained.tokenizer
-    pretrained.require_word_head()
+    pretrained.require_mlm_head()
     if model.config.is_decoder:
         raise UserError(f"{pretrained.folder} reads from the left alone: it fills no blanks")
     encoding = pretrained.encode(text)

@@ -21,7 +21,7 @@ class Pretrained:
     tokenizer: Tokenizer
     missing: list[str]
 
-    def require_word_head(self) -> None:
+    def require_mlm_head(self) -> None:
         """Raise `UserError` if the checkpoint came without the masked-language-model head."""
         if "masked-language-model" in self.missing:
             raise UserError(f"{self.folder} has no masked-language-model head, and filling a "

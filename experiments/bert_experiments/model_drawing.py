@@ -110,8 +110,8 @@ GROUPS = {
     "encoder_layer": ("encoder", "self_attention", "query_key_value", "heads", "scores",
                       "attention_mask", "softmax", "weighted_sum", "output_projection",
                       "residual", "layer_norm", "feed_forward", "gelu"),
-    "word_head": ("transform", "decoder"),
-    "sentence_head": ("pooler", "next_sentence_head"),
+    "mlm_head": ("transform", "decoder"),
+    "nsp_head": ("pooler", "next_sentence_head"),
     "losses": ("cross_entropy", "loss"),
 }  # fmt: skip
 
@@ -122,7 +122,7 @@ FILLS = {
     **dict.fromkeys((*GROUPS["attention"], "heads", "output_projection"), paler(AMBER)),
     **dict.fromkeys(("feed_forward", "gelu"), paler(GREEN)),
     **dict.fromkeys(("encoder", "layer_norm", "residual", "dropout"), "#fbf6d9"),
-    **dict.fromkeys((*GROUPS["word_head"], *GROUPS["sentence_head"]), paler(PINK)),
+    **dict.fromkeys((*GROUPS["mlm_head"], *GROUPS["nsp_head"]), paler(PINK)),
     **dict.fromkeys(GROUPS["losses"], paler(ORANGE)),
 }
 

@@ -33,7 +33,7 @@ def test_the_parts_of_base_at_128_are_those_worked_out_by_hand():
     }
 
 
-def test_the_word_head_on_every_token_adds_more_than_a_fifth():
+def test_the_mlm_head_on_every_token_adds_more_than_a_fifth():
     """The reason to gather the masked positions first: 545 million operations become 668."""
     at_128 = training_flops(BASE, seq_length=128)
     everywhere = sum(floating_point_operations(BASE, seq_length=128, asked=1.0).values())

@@ -66,7 +66,7 @@ def checkpoints_by_step(run: Path) -> list[Path]:
 @torch.no_grad()
 def probabilities(pretrained: Pretrained, text: str) -> Float[np.ndarray, "vocab"]:
     """Of every vocabulary entry, to stand at the [MASK] of `text`."""
-    pretrained.require_word_head()
+    pretrained.require_mlm_head()
     model, tokenizer = pretrained.model, pretrained.tokenizer
     if model.config.is_decoder:
         raise UserError(f"{pretrained.folder} reads from the left alone: it fills no blanks")

@@ -81,7 +81,7 @@ def transformers_step(
 
 
 class EncoderOfTorch(nn.Module):
-    """BERT's embeddings and heads around `nn.TransformerEncoder`; the word head sees the masked
+    """BERT's embeddings and heads around `nn.TransformerEncoder`; the MLM head sees the masked
     positions alone, as in this course."""
 
     def __init__(self, config: BertConfig) -> None:

@@ -13,7 +13,7 @@ from bench_sections.steps import Case, measure_cases, options, work_of
 # What level 3 does to be fast, and why leaving it out should cost time.
 HEAD = "head only on masked positions"
 WAYS = {
-    HEAD: "15% of the positions go through the word head, which is 56% of the operations even then",
+    HEAD: "15% of the positions go through the MLM head, which is 56% of the operations even then",
     "keeping freed memory": "every step allocates hundreds of megabytes, and touching a memory "
     "page for the first time is slow",
     "large pages": "one page of 2 MiB replaces 512 small pages",

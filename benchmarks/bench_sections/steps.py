@@ -49,7 +49,7 @@ def options(kind: str, precision: str, **more) -> dict:
 
 
 def operations(work: Work) -> float:
-    """Floating point operations of a token that the model needs, the word head on the masked
+    """Floating point operations of a token that the model needs, the MLM head on the masked
     positions alone; what somebody computes beyond that does not count."""
     asked = MaskingRecipe().max_predictions(work.seq_length) / work.seq_length
     parts = floating_point_operations(work.config, seq_length=work.seq_length, asked=asked)

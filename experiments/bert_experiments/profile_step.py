@@ -64,7 +64,7 @@ class Step:
     """How one training step is computed."""
 
     attention: Literal["by-hand", "fused"] = "by-hand"
-    gathered: bool = False  # only masked positions go through the word head
+    gathered: bool = False  # only masked positions go through the MLM head
     precision: torch.dtype = torch.float32
     compiled: bool = False
 

@@ -1,4 +1,4 @@
-"""The masked-word head: only where a word is asked for, with the word embeddings as its matrix.
+"""The MLM head: only where a word is asked for, with the word embeddings as its matrix.
 
 Weights come as a dict under the common names, perhaps among others, which are not read:
 

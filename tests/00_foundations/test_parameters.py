@@ -100,7 +100,7 @@ def test_a_seed_gives_the_same_weights_and_another_seed_others():
 def test_two_matrices_of_one_shape_start_differently():
     weights = initial_weights(SMALL, seed=0)
     squares = [array for array in weights.values() if array.shape == (24, 24)]
-    assert len(squares) == 10  # four a layer, the pooler, the word head
+    assert len(squares) == 10  # four a layer, the pooler, the MLM head
     assert len({array.tobytes() for array in squares}) == 10
 
 

@@ -103,7 +103,7 @@ def test_the_old_gamma_and_beta_names_open(tmp_path):
     old = {name.replace("LayerNorm.weight", "LayerNorm.gamma")
            .replace("LayerNorm.bias", "LayerNorm.beta"): array
            for name, array in weights.items()}  # fmt: skip
-    assert sum(name.endswith(".gamma") for name in old) == 6  # two a layer, embeddings, word head
+    assert sum(name.endswith(".gamma") for name in old) == 6  # two a layer, embeddings, MLM head
     save_file(old, tmp_path / FILE)
     assert same(load_weights(tmp_path, CONFIG), weights)
 

@@ -87,7 +87,7 @@ def test_every_norm_divides_by_n_and_takes_epsilon_into_the_root():
     config = BertConfig(vocab_size=VOCAB, hidden_size=6, num_hidden_layers=1, layer_norm_eps=1.0,
                         num_attention_heads=3, intermediate_size=20)  # fmt: skip
     norms = [m for n, m in BertForPreTraining(config).named_modules() if n.endswith("LayerNorm")]
-    assert len(norms) == 4  # embeddings, two in the layer, the word head
+    assert len(norms) == 4  # embeddings, two in the layer, the MLM head
     x = torch.tensor([[3.0, -1.0, 2.0, 0.0, -4.0, 6.0]])
     variance = ((x - 1) ** 2).sum() / 6
     for norm in norms:

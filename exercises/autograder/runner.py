@@ -5,6 +5,7 @@ not run, or was reported twice, scores nothing.
 """
 
 import ast
+import codecs
 import contextlib
 import functools
 import hashlib
@@ -33,7 +34,7 @@ from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
-ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
+ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "iso8859-15", "cp1252"}
 ANSWER = re.compile(r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end solution\n",
                     re.MULTILINE | re.DOTALL)  # fmt: skip
 ALWAYS = {*sys.stdlib_module_names, "jaxtyping", "typing_extensions"}  # may every file import
@@ -75,7 +76,7 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
 def source_text(file: bytes) -> str:
     """A file as Python reads it. Raises `SyntaxError` or `UnicodeDecodeError`."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(file).readline)
-    if encoding not in ENCODINGS:  # of the others some take hours
+    if codecs.lookup(encoding).name not in ENCODINGS:  # of the others some take hours
         raise SyntaxError(f"encoding {encoding}")
     return io.StringIO(file.decode(encoding), newline=None).read()
 

@@ -33,6 +33,7 @@ SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
 SOLUTION = SOFTMAX.solution.read_text("utf-8")
 WRONG = SOLUTION.replace("(axis=axis, keepdims=True)", "(axis=-1, keepdims=True)")
 RENAMED = '"""Mine."""\n' + SOLUTION.replace("exponentials", "e").replace("# ", "#! ")
+CODINGS = ("utf8", "utf_8", "UTF-8-SIG", "latin1", "l1", "windows-1252", "ASCII")  # as Python reads
 LOOPS = SOLUTION + (
     ROOT / "tests" / "exercises" / "bank" / SOFTMAX.name / "right_loops.py"
 ).read_text("utf-8")
@@ -128,10 +129,12 @@ def test_the_summary_has_means_mistakes_marks_and_the_sandbox(graded):
 @pytest.mark.parametrize(
     "file",
     [b"\xef\xbb\xbf" + SOLUTION.encode(),
+     *(f"# -*- coding: {name} -*-\nNAME = 'J\xe9r\xf4me'\n{SOLUTION}".encode(name, "replace")
+       for name in CODINGS),
      ("# coding: latin-1\nNAME = 'J\xe9r\xf4me'\n" + SOLUTION.replace("∂", "d").replace("ᵢ", "i")
       ).encode("latin-1", "replace"),
      SOLUTION.replace("\n", "\r\n").encode()],
-    ids=["byte order mark", "coding line", "Windows line ends"],
+    ids=["byte order mark", *CODINGS, "coding line", "Windows line ends"],
 )  # fmt: skip
 def test_a_file_is_read_as_python_reads_it(file, tmp_path):
     path = tmp_path / SOFTMAX.file

@@ -9,10 +9,10 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_corpus.pretraining_run import corpus_of, prepare
-from bert_corpus.store import EMBEDDED, PARTS, TokenStore, unfinished
+from bert_corpus.store import EMBEDDED, PARTS, TokenStore, holds_stores, unfinished
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command, tell
-from bert_run.files import held_alone, read_record
+from bert_run.files import RECORD_FILE, held_alone, read_record
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ def build_stores(settings: RunSettings) -> TokenStore:
     if Path(settings.corpus).expanduser().resolve() == out.resolve():
         is_what = "has the name of" if settings.corpus in EMBEDDED else "is"
         raise UserError(f"--out {out} {is_what} the corpus itself; choose another folder")
+    if (out / RECORD_FILE).is_file() or holds_stores(out.resolve().parent):
+        raise UserError(f"--out {out} is a run's folder, or lies in one of finished stores: choose "
+                        "another")  # fmt: skip
     corpus = corpus_of(settings)
     with held_alone(out / "tokenizer"):  # and with it the rest
         begun = [path for part in PARTS for path in (

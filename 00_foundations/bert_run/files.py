@@ -196,7 +196,7 @@ def hold(path: Path) -> BinaryIO | None:
 @contextmanager
 def held_alone(folder: Path) -> Iterator[None]:
     """Keep other processes from building a folder; what killed ones have left beside it goes."""
-    path = folder.with_name(f"{folder.name}.lock")
+    path = folder.with_name(f".{folder.name}.lock")  # hidden: poetry.lock is somebody's
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = hold(path)
     if lock is None:
@@ -439,6 +439,10 @@ class RunFolder:
 
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
+        card = self.path / "README.md"
+        ours = [each.read_bytes() for each in self.checkpoints.glob("step-*/README.md")]
+        if card.is_file() and card.read_bytes() not in ours:
+            tell(f"note: {card} was edited: it was renamed {set_aside(card, 'edited')}")
         names = {Path(name).name for name in read_manifest(folder)["files"]}
         ours = sorted(names - {METRICS_FILE, STATE_FILE})
         publish_model([folder / name for name in ours], self.path)
@@ -460,10 +464,6 @@ class RunFolder:
             folder = folders.pop()
             damage = find_damage(folder)
             if damage is None:
-                card = self.path / "README.md"
-                ours = [each.read_bytes() for each in self.checkpoints.glob("step-*/README.md")]
-                if card.is_file() and card.read_bytes() not in ours:
-                    tell(f"note: {card} was edited: it was renamed {set_aside(card, 'edited')}")
                 self.make_newest(folder)
                 self.restore_metrics(folder)
                 return Checkpoint(step_of(folder), folder)

@@ -297,7 +297,7 @@ def build(folder, die_at=0, die_after=0.0):
 
         def touch(event, arguments):
             if event in ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir"):
-                if folder in str(arguments[0]) and next(touches) == die_at:
+                if os.path.basename(folder) in str(arguments[0]) and next(touches) == die_at:
                     os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(touch)
@@ -421,6 +421,16 @@ def test_stores_are_not_built_into_the_corpus_folder_itself(call, tmp_path):
     code, line = call(out="texts")
     assert code == 2 and "is the corpus itself" in line
     assert sorted((tmp_path / "texts").iterdir()) == before
+
+
+def test_stores_are_not_built_into_finished_ones_or_a_run(call, tmp_path):
+    assert call("--tokenizer", tmp_path / "tokenizer")[0] == 0
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    for out in ("out/train", "out/mine", "run"):
+        code, line = call("--tokenizer", tmp_path / "tokenizer", out=out)
+        assert code == 2 and f"{out} is a run's folder, or lies in one of finished stores" in line
+    assert call("--tokenizer", tmp_path / "tokenizer")[0] == 0, "the stores are whole"
 
 
 def test_stores_of_the_same_text_under_another_name_are_taken(call, tmp_path, monkeypatch):

@@ -392,6 +392,13 @@ def test_a_second_call_does_not_disturb_the_first_and_what_a_killed_one_left_goe
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+def test_a_lock_file_of_somebody_else_stays(tmp_path):
+    saved("BertForPreTraining", tmp_path / "in")
+    (tmp_path / "poetry.lock").write_text("precious")
+    run(tmp_path / "in", tmp_path / "poetry")
+    assert (tmp_path / "poetry.lock").read_text() == "precious"
+
+
 @pytest.mark.parametrize("trouble", [
     SafetensorError("I/O error: No space left on device (os error 28)"), OSError(28, "full"),
     KeyboardInterrupt(),

@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
@@ -27,6 +27,7 @@ from bert_corpus.store import (
     HELD_OUT_MOST,
     PARTS,
     Corpus,
+    Document,
     TokenStore,
     build_store,
     corpus_path,
@@ -43,7 +44,7 @@ from bert_corpus.wordpiece import (
     vocabulary_of,
 )
 from bert_run.config import BertConfig, RunSettings, Weights, count_parameters, parameter_shapes
-from bert_run.errors import UserError, option
+from bert_run.errors import UserError, option, tell
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -52,6 +53,7 @@ from bert_run.files import (
     folder_in_one_piece,
     model_card,
     read_record,
+    set_aside,
     write_atomically,
 )
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
@@ -59,7 +61,7 @@ from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"
-KNOWN_MOST = 0.1  # share of held-out documents that may be in the corpus, too: short ones repeat
+KNOWN_MOST = 0.1  # share of held-out passages that may be in the corpus, too: short ones repeat
 TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
 
 
@@ -147,13 +149,18 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
                             "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if not settings.heldout:
         return
-    probe = {hash64(document) for document in islice(corpus.held_out, HELD_OUT_MOST)}
+    probe = {*chain.from_iterable(map(passages, islice(corpus.held_out, HELD_OUT_MOST)))}
     documents = corpus if corpus.hashes else ()  # those of the Hub would be fetched twice
-    share = len(probe.intersection(map(hash64, documents))) / len(probe)
+    share = len(probe.intersection(chain.from_iterable(map(passages, documents)))) / len(probe)
     if share > KNOWN_MOST or {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(f"{named}: text of it is also in the corpus {settings.corpus} ({share:.0%} "
-                        "of its documents), so its loss would measure what was trained on: name "
+                        "of its passages), so its loss would measure what was trained on: name "
                         "other text, or leave --heldout out and a part is kept apart")  # fmt: skip
+
+
+def passages(document: Document) -> Iterator[int]:
+    """Hashes of every three sentences in a row: the same wherever a long text is cut."""
+    return (hash64(document[i : i + 3]) for i in range(max(1, len(document) - 2)))
 
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:
@@ -238,6 +245,9 @@ class PretrainingRun(ExitStack):
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
+        if settings.program != "bert-pretrain" and os.environ.get("WORLD_SIZE", "1") != "1":
+            raise UserError(f"{settings.program} is one process: start it without torchrun, or "
+                            "take -m bert_paper.pretrain")  # fmt: skip
         # A contradiction shows before long work, and so does a model that is too large.
         refuse_too_large(settings.bert_config(settings.vocab_size or DEFAULT_VOCABULARY))
         self.settings, self.leads = settings, leads
@@ -258,6 +268,7 @@ class PretrainingRun(ExitStack):
                 self.refuse_other_data(has_begun=not is_new)
             self.checkpoint = self.folder.resume() if leads else self.folder.newest()
             self.start = self.checkpoint.step if self.checkpoint else 0
+            self.undrawn_step = self.start * (leads and not (settings.out / "curve.png").exists())
             if leads:
                 self.log = MetricsLog(settings.out / "metrics.jsonl", resume_at=self.start)
                 self.unigram_entropy = self.data.unigram_entropy()
@@ -291,17 +302,22 @@ class PretrainingRun(ExitStack):
             "train": self.data.train.corpus.report["checksums"],
             "heldout": self.data.heldout.corpus.report["checksums"],
             "tokenizer": tokenizer_sha256(self.data.tokenizer),
+            **self.settings.fingerprint_of_start(),
         }
-        if has_begun and not self.folder.facts.items() <= found.items():
-            out = self.settings.out
+        facts, out = self.folder.facts, self.settings.out
+        changed = {n for n in facts if has_begun and found.get(n) not in (None, facts[n])}
+        if changed == {"start"}:
+            raise UserError(f"--start-from {self.settings.start_from} is not the model that this "
+                            "run began with: restore it, or choose another --out")  # fmt: skip
+        if changed:
             raise UserError(f"{out}: its text or its tokenizer is not what this run was trained "
                             f"on so far: restore it and remove {out / 'data'}, or choose another "
                             "--out")  # fmt: skip
-        is_noted = has_begun and self.folder.facts  # else an older version made the stores
-        if is_noted and (changed := changed_text(self.settings, self.data)):
+        # Where nothing is noted, an older version made the stores.
+        if has_begun and facts and (changed := changed_text(self.settings, self.data)):
             raise UserError(f"{changed} has changed since it was read, or is other text: restore "
                             "it, or choose another --out to begin with the new text")  # fmt: skip
-        self.folder.note(found)
+        self.folder.note(facts | found)
 
     @cached_property
     def weights(self) -> Weights:
@@ -350,7 +366,14 @@ class PretrainingRun(ExitStack):
             self.draw_curve()
 
     def save_best(self, step: int, weights: Weights) -> None:
-        """Keep the model as the best so far, in `best/`."""
+        """Keep the model as the best so far, in `best/`. One that was chosen on other examples is
+        set aside: its loss does not compare."""
+        best, count = self.settings.out / "best", self.settings.eval_examples
+        before = [entry.get("heldout_examples", count) for entry in read_metrics(self.log.path)
+                  if "heldout_mlm_loss" in entry and entry["step"] < step]  # fmt: skip
+        if best.is_dir() and before and before[-1] != count:
+            tell(f"note: {best} was chosen on {before[-1]:,} --eval-examples: it was renamed "
+                 f"{set_aside(best, 'earlier')}")  # fmt: skip
         self.folder.save_best(lambda folder: self.write_model(folder, step, weights))
 
     def lowest_loss(self, *, from_step: int) -> float:
@@ -367,6 +390,8 @@ class PretrainingRun(ExitStack):
         config.save(folder)
         save_tokenizer(tokenizer, folder, model_max_length=config.max_position_embeddings)
         settings, defaults = identity(self.settings), identity(type(self.settings)())
+        if settings.get("start_from"):
+            settings["tokenizer"] = None  # it comes with that model
         card = model_card(
             settings, self.data.train.corpus.report, self.measurements(), config=config, step=step,
             name=self.settings.out.resolve().name,

@@ -627,6 +627,10 @@ class RunSettings:
             raise UserError("--type-vocab-size is 1: a pair of sentences needs 2 segments")
         return config
 
+    def fingerprint_of_start(self) -> dict[str, str]:
+        """Of the model to start from, under "start", if there is one in a folder here."""
+        return {}
+
     def first_weights(self, config: BertConfig) -> Weights:
         """What a new run begins with: weights that have learned nothing."""
         return first_weights(config, self.seed, self.initialization)
@@ -651,6 +655,7 @@ class RunSettings:
     def phases(self) -> list[Phase]:
         """One phase, or the paper's two: short examples first, then long ones."""
         short = 0 if self.short_seq_length is None else round(self.steps * self.short_share)
+        short = min(short, self.steps - (self.short_share < 1))  # also of a few steps one is long
         size = self.short_batch_size or self.batch_size
         phases = [
             Phase(0, short, self.short_seq_length or self.seq_length, size, 0),

@@ -39,9 +39,9 @@ from bert_run.config import (
 )
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Stopped, UserError, command, option
-from bert_run.files import RunFolder
+from bert_run.files import RunFolder, sha256
 from bert_run.training_loop import Record, stop_signals
-from bert_run.weights import locate, read_model
+from bert_run.weights import locate, read_model, weight_files
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,11 @@ class PretrainSettings(RunSettings):
         names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return config.with_changes(**given)
+
+    def fingerprint_of_start(self) -> dict[str, str]:
+        folder = Path(self.start_from or "")
+        is_here = self.start_from and folder.is_dir()
+        return {"start": " ".join(map(sha256, weight_files(folder)))} if is_here else {}
 
     def first_weights(self, config: BertConfig) -> Weights:
         """Those of the model to start from; heads that it lacks begin as in a new run."""

@@ -682,3 +682,10 @@ def test_the_command_refuses_from_the_shell_too(tmp_path):
          *arguments], capture_output=True, text=True, encoding="utf-8", timeout=100,
     )  # fmt: skip
     assert_refused(done.returncode, done.stdout, done.stderr, word)
+
+
+def test_a_level_of_one_process_says_so_under_torchrun(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UserError, match="is one process: start it without torchrun"):
+        pretrain(LowLevelSettings(out=tmp_path / "run"))
+    assert not (tmp_path / "run").exists()

@@ -72,7 +72,13 @@ def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
         said = refused(call_here("bert-pretrain", "--corpus", corpus, "--heldout", heldout,
                                  "--out", "run", *SIZES))  # fmt: skip
         assert f"also in the corpus {corpus} (" in said
-    Path("other.txt").write_bytes(text.replace(b"the", b"a"))
+    lines = text.replace(b"\n\n", b"\n").splitlines(keepends=True)  # one text, without parts
+    Path("whole.txt").write_bytes(b"".join(lines))
+    Path("excerpt.txt").write_bytes(b"".join(lines[7:60]))
+    said = refused(call_here("bert-pretrain", "--corpus", "whole.txt", "--heldout", "excerpt.txt",
+                             "--out", "run", *SIZES))  # fmt: skip
+    assert "also in the corpus whole.txt (" in said
+    Path("other.txt").write_bytes(text.replace(b"e", b"a"))
     assert call_here("bert-pretrain", "--corpus", corpus, "--heldout", "other.txt", "--out", "run",
                      *SIZES)[0] == 0  # fmt: skip
 
@@ -104,6 +110,39 @@ def test_a_card_that_somebody_has_edited_is_kept_under_another_name(call_here, c
     card.write_text("mine")
     assert f"{card} was edited: it was renamed edited-README.md" in call_here(*words)[2]
     assert Path("run/edited-README.md").read_text() == "mine" and card.read_text("utf-8") == ours
+
+
+def test_a_card_that_is_edited_while_the_run_goes_on_is_kept_too(call_here, corpus, monkeypatch):
+    save = runs.RunFolder.save
+
+    def save_and_edit(folder, step, *arguments, **named):
+        save(folder, step, *arguments, **named)
+        if step == 2:
+            Path("run/README.md").write_text("mine")
+
+    monkeypatch.setattr(runs.RunFolder, "save", save_and_edit)
+    code, _, err = call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)
+    assert code == 0 and "README.md was edited: it was renamed edited-README.md" in err
+    assert Path("run/edited-README.md").read_text() == "mine"
+    assert "bert-pretrain" in Path("run/README.md").read_text("utf-8")
+
+
+def test_a_best_model_of_other_examples_is_set_aside(call_here, corpus):
+    words = ("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES, "--eval-every", 1)
+    assert call_here(*words)[0] == 0
+    before = Path("run/best/model.safetensors").read_bytes()
+    shutil.rmtree("run/checkpoints/step-00000004")  # as if it had been killed
+    code, _, err = call_here(*words, "--eval-examples", 9)
+    assert code == 0 and "best was chosen on 8 --eval-examples: it was renamed earlier-best" in err
+    assert Path("run/earlier-best/model.safetensors").read_bytes() == before
+    assert Path("run/best/model.safetensors").is_file()
+
+
+def test_a_curve_that_is_missing_is_drawn_when_the_command_is_called_again(call_here, corpus):
+    words = ("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)
+    assert call_here(*words)[0] == 0
+    Path("run/curve.png").unlink()
+    assert call_here(*words)[0] == 0 and Path("run/curve.png").is_file()
 
 
 def test_the_accuracy_of_next_sentences_stands_beside_the_majority_baseline(call_here, corpus):

@@ -157,3 +157,29 @@ def test_a_length_that_the_model_has_no_positions_for_is_refused(text, start, tm
     with pytest.raises(UserError, match="--seq-length 64 is longer than the 48 positions"):
         pretrain(again(text, start, tmp_path / "run", seq_length=64))
     assert not (tmp_path / "run").exists()
+
+
+def test_another_model_under_the_same_name_is_refused_when_the_run_goes_on(
+    text, start, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(start, "a/base")
+    pretrain(again(text, "a/base", Path("run")))
+    shutil.copytree("a/base", "b/base")
+    weights = weights_of(Path("b/base"))
+    weights["bert.pooler.dense.bias"] += 1
+    save_weights(weights, Path("b/base/model.safetensors"))
+    shutil.rmtree("a")
+    with pytest.raises(UserError, match="--start-from b/base is not the model that this run began"):
+        pretrain(again(text, "b/base", Path("run")))
+    shutil.move("b", "a")
+    with pytest.raises(UserError, match="--start-from a/base is not the model that this run began"):
+        pretrain(again(text, "a/base", Path("run")))
+
+
+def test_the_command_on_the_card_can_be_called_as_it_stands(text, start, tmp_path):
+    run = tmp_path / "run"
+    pretrain(again(text, start, run, steps=4, save_every=2))
+    shutil.rmtree(run / "checkpoints" / "step-00000004")  # as if it had been killed
+    pretrain(again(text, start, run, steps=4, save_every=2))  # with the tokenizer of the run
+    assert "--tokenizer" not in (run / "README.md").read_text("utf-8")

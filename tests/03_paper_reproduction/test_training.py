@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses
 from bert_paper.optimizer import AdamSettings, make_optimizer
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.training import forward, training_step
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import Stopped, UserError
@@ -295,6 +295,16 @@ def test_short_examples_come_first_and_no_example_is_seen_twice(
     begins = [short.first_example_of(s) for s in range(18)]
     begins += [long.first_example_of(s) for s in (18, 19)]
     assert begins == [9 * s for s in range(18)] + [9 * 18, 9 * 18 + settings.batch_size]
+
+
+@pytest.mark.parametrize("steps, short", [(1, 0), (3, 2), (4, 3), (20, 18)])
+def test_a_trial_of_a_few_steps_has_a_long_one_too(steps, short):
+    settings = PretrainSettings(steps=steps, short_seq_length=16)
+    assert [(p.seq_length, p.last_step) for p in settings.phases] == (
+        [(16, short)] * (short > 0) + [(settings.seq_length, steps)]
+    )
+    alone = PretrainSettings(steps=steps, short_seq_length=16, short_share=1.0)
+    assert [(p.seq_length, p.last_step) for p in alone.phases] == [(16, steps)]
 
 
 def test_two_phases_train_and_resume_to_the_same_bits(corpus_file, small_settings, tmp_path):

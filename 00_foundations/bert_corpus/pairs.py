@@ -77,9 +77,8 @@ class PairDataset:
 
     def at_length(self, seq_length: int) -> "PairDataset":
         """The pairs of the same corpus at another length."""
-        return PairDataset(
-            self.corpus, self.specials, seq_length=seq_length, seed=self.seed, recipe=self.recipe
-        )
+        return PairDataset(self.corpus, self.specials, seq_length=seq_length, seed=self.seed,
+                           recipe=self.recipe)  # fmt: skip
 
     def batch(self, indices: Index) -> Batch:
         """Make the examples of these indices.
@@ -121,11 +120,9 @@ class PairDataset:
         a_cut, b_cut = tokens_to_cut(a_length, b_length, room)
         a_front = self.coin_tosses(indices, a_cut, stream=2)
         b_front = self.coin_tosses(indices, b_cut, stream=3)
-        return {
-            **self.framed(a_start + a_front, a_length - a_cut, b_start + b_front, b_length - b_cut),
-            "next_sentence_labels": labels,
-            "example_index": indices,
-        }
+        framed = self.framed(a_start + a_front, a_length - a_cut,
+                             b_start + b_front, b_length - b_cut)  # fmt: skip
+        return framed | {"next_sentence_labels": labels, "example_index": indices}
 
     def tokens_of(self, first: Index, last: Index) -> Segment:
         """The tokens of sentences first … last - 1."""
@@ -207,11 +204,8 @@ def in_either_order(a: Segment, rest: Segment, draw_cut: np.ndarray,
     cut = np.where(rest_length == 0, np.minimum(cut, length), length)
     rest = np.where(rest_length == 0, start + cut, rest_start), rest_length + length - cut
     a, is_swapped = (start, cut), (draw_order < 0.5) & (rest[1] > 0)
-    return (
-        choose(is_swapped, rest, a),
-        choose(is_swapped, a, rest),
-        np.where(is_swapped, SWAPPED, IN_ORDER),
-    )
+    labels = np.where(is_swapped, SWAPPED, IN_ORDER)
+    return choose(is_swapped, rest, a), choose(is_swapped, a, rest), labels
 
 
 def tokens_to_cut(a_length: Index, b_length: Index, room: int) -> tuple[Index, Index]:

@@ -35,15 +35,10 @@ LONGEST_WORD = 100  # characters, as in `transformers`; a longer word becomes [U
 
 # The blocks of Chinese characters: written without spaces, so each becomes a word of its own.
 CJK_BLOCKS = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B920, 0x2CEAF),  # so in `tokenizers`; the released code begins this one at 0x2B820
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
-)
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -149,9 +144,7 @@ def bert_tokenizer(tokens: Iterable[str], *, lowercase: bool = True) -> Tokenize
     vocabulary = {token: index for index, token in enumerate(tokens)}
     model = models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
     tokenizer = Tokenizer(model)
-    tokenizer.normalizer = normalizers.BertNormalizer(
-        clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=lowercase
-    )
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return _with_special_tokens(tokenizer)
 
@@ -376,8 +369,7 @@ def tokenizer_sha256(tokenizer: Tokenizer) -> str:
 
 
 def _check_vocabulary(path: Path, tokens: list[str]) -> None:
-    missing = [token for token in SPECIAL_TOKENS if token not in tokens]
-    if missing:
+    if missing := [token for token in SPECIAL_TOKENS if token not in tokens]:
         raise UserError(f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} "
                         "entries: not the vocabulary of a BERT model")  # fmt: skip
     token, count = Counter(tokens).most_common(1)[0]

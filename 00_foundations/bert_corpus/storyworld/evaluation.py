@@ -90,12 +90,8 @@ def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Bat
     positions = np.array([[*p.pieces, *[p.pieces[-1]] * (most - len(p.pieces))] for p in probes])
     answers = np.take_along_axis(batch["input_ids"], positions, axis=1)
     np.put_along_axis(batch["input_ids"], positions, tokenizer.token_to_id("[MASK]"), axis=1)
-    return {
-        **batch,
-        "masked_lm_positions": positions,
-        "masked_lm_ids": answers,
-        "masked_lm_weights": np.ones(positions.shape, np.float32),
-    }
+    return batch | {"masked_lm_positions": positions, "masked_lm_ids": answers,
+                    "masked_lm_weights": np.ones(positions.shape, np.float32)}  # fmt: skip
 
 
 def measure_settled_words(guess: Guess, tokenizer: Tokenizer, stories: Iterable[Story], *,
@@ -116,8 +112,5 @@ def measure_settled_words(guess: Guess, tokenizer: Tokenizer, stories: Iterable[
         for probe, good in zip(part, found.tolist(), strict=True):
             total[probe.mark.settled_by] += 1
             right[probe.mark.settled_by] += good
-    return {
-        kind: {"right": right[kind], "of": total[kind], "accuracy": right[kind] / total[kind]}
-        for kind in SETTLED_BY
-        if total[kind]
-    }
+    return {kind: {"right": right[kind], "of": total[kind], "accuracy": right[kind] / total[kind]}
+            for kind in SETTLED_BY if total[kind]}  # fmt: skip

@@ -80,13 +80,9 @@ def is_prose(sentence: str) -> bool:
 def source_files() -> list[Path]:
     """The `.py` files of the standard library and of all installed packages, in a fixed order."""
     roots = {Path(sysconfig.get_paths()[key]) for key in ("stdlib", "purelib", "platlib")}
-    return [
-        path
-        for root in sorted(roots)
-        for path in sorted(root.rglob("*.py"))
-        if not path.name.startswith("test_")
-        and SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts)
-    ]
+    return [path for root in sorted(roots) for path in sorted(root.rglob("*.py"))
+            if not path.name.startswith("test_")
+            and SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts)]  # fmt: skip
 
 
 def document_of(path: Path) -> list[str]:

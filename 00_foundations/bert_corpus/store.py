@@ -78,10 +78,8 @@ def fingerprint_of(*identity: object) -> str:
     return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()[:16]
 
 
-def open_corpus(
-    name: str, *, split_sentences: bool | None = None, limit: int | None = None,
-    held_out: str | None = None,
-) -> Corpus:  # fmt: skip
+def open_corpus(name: str, *, split_sentences: bool | None = None, limit: int | None = None,
+                held_out: str | None = None) -> Corpus:  # fmt: skip
     """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or `ID[:CONFIG][@SPLIT]`, a
     dataset of the Hub, whose rows have a field `text` like those of JSON lines.
 
@@ -554,10 +552,8 @@ PROGRESS = {"identity": dict, "documents": int, "unknown": int, "files": dict}
 STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json", "progress.json"}
 
 
-def build_store(
-    documents: Iterable[Document], tokenizer: Tokenizer, folder: str | Path, *,
-    progress: bool = True,
-) -> TokenStore:  # fmt: skip
+def build_store(documents: Iterable[Document], tokenizer: Tokenizer, folder: str | Path, *,
+                progress: bool = True) -> TokenStore:  # fmt: skip
     """Encode documents (lists of sentences) into a store at `folder`, replacing one there.
 
     The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same
@@ -601,10 +597,8 @@ def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progres
     total = sum(reader.size_bytes for reader in corpus.readers) or corpus.n_documents
     documents = islice(corpus, writer.progress["documents"], None)
     last_safe = time.monotonic()
-    with progress_bar(
-        total, "building the token store",
-        unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
-    ) as bar:  # fmt: skip
+    with progress_bar(total, "building the token store", unit="B" if in_bytes else " documents",
+                      unit_scale=in_bytes, disable=not progress) as bar:  # fmt: skip
         for batch, ids in encoded(batches(documents), tokenizer):
             writer.add(ids, [len(document) for document in batch])
             bytes_read = sum(reader.bytes_read for reader in corpus.readers)

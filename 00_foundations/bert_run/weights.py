@@ -334,10 +334,8 @@ def hub_problem(error: Exception, kind: str, name: str, revision: str | None = N
 
     match error:
         case errors.GatedRepoError():
-            return (
-                f"the {kind} {name} of the Hub asks for consent to its terms: give it on its page, "
-                "then log in with `hf auth login`"
-            )
+            return (f"the {kind} {name} of the Hub asks for consent to its terms: give it on its "
+                    "page, then log in with `hf auth login`")  # fmt: skip
         case errors.RevisionNotFoundError():
             return f"the {kind} {name} of the Hub has no revision {revision}: check --revision"
         case errors.RepositoryNotFoundError() | errors.HFValidationError():

@@ -22,14 +22,8 @@ NEVER = 2.0  # above any draw of [0, 1)
 MASKING_STREAM = 15  # keeps these draws apart from those that made the pairs
 
 
-def mask_tokens(
-    batch: Batch,
-    *,
-    mask_id: int,
-    ordinary_ids: Int[ndarray, "ordinary"],
-    seed: int,
-    recipe: MaskingRecipe = PAPER,
-) -> Batch:
+def mask_tokens(batch: Batch, *, mask_id: int, ordinary_ids: Int[ndarray, "ordinary"], seed: int,
+                recipe: MaskingRecipe = PAPER) -> Batch:  # fmt: skip
     """A batch of pairs, masked: a new dict, whose arrays replace or join those of `batch`.
 
     Adds `masked_lm_positions`, `masked_lm_ids` and `masked_lm_weights` (batch, masks). Every row

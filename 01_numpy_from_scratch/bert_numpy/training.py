@@ -64,13 +64,9 @@ def rows_in_a_part(batch: Batch) -> int:
 
 
 def batch_gradients(
-    bert: Bert,
-    batch: Batch,
-    cores: Cores,
-    *,
-    rows: int | None = None,
-    dropout_seed: list[int] | None = None,
-) -> tuple[Losses, Gradients]:
+    bert: Bert, batch: Batch, cores: Cores, *,
+    rows: int | None = None, dropout_seed: list[int] | None = None,
+) -> tuple[Losses, Gradients]:  # fmt: skip
     """Losses and gradients of a whole batch, parts of `rows` rows on all cores.
 
     With a `dropout_seed`, each part draws dropout from a generator of its own: the
@@ -110,13 +106,9 @@ class Task:
 
     def batch(self, first: int, size: int) -> Batch:
         """Masked examples first … first + size - 1."""
-        return mask_tokens(
-            self.pairs.batch(np.arange(first, first + size)),
-            mask_id=self.data.mask_id,
-            ordinary_ids=self.data.ordinary_ids,
-            seed=self.seed,
-            recipe=self.recipe,
-        )
+        pairs, data = self.pairs.batch(np.arange(first, first + size)), self.data
+        return mask_tokens(pairs, mask_id=data.mask_id, ordinary_ids=data.ordinary_ids,
+                           seed=self.seed, recipe=self.recipe)  # fmt: skip
 
 
 def evaluate(bert: Bert, task: Task, cores: Cores, *, examples: int) -> Record:
@@ -149,16 +141,9 @@ def evaluate(bert: Bert, task: Task, cores: Cores, *, examples: int) -> Record:
 
 
 def train(
-    bert: Bert,
-    adam: Adam,
-    tasks: list[tuple[Task, Task]],
-    settings: RunSettings,
-    cores: Cores,
-    *,
-    start: int,
-    record: Callable[[Record], None],
-    save: Callable[[int], None],
-) -> None:
+    bert: Bert, adam: Adam, tasks: list[tuple[Task, Task]], settings: RunSettings, cores: Cores, *,
+    start: int, record: Callable[[Record], None], save: Callable[[int], None],
+) -> None:  # fmt: skip
     """Steps `start` … `settings.steps` - 1, which move `bert.weights` in place.
 
     Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
@@ -181,9 +166,8 @@ def train(
             norm = clip_gradients(gradients.of, settings.max_grad_norm)
             rate = learning_rate(step, **schedule)
             done = step + 1
-            refuse_divergence(
-                done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp, gradient_norm=norm
-            )
+            refuse_divergence(done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp,
+                              gradient_norm=norm)  # fmt: skip
             adam.update(bert.weights, gradients.of, learning_rate=rate)
             window.append(losses)
             if journal.step_done(done, tokens=phase.batch_size * phase.seq_length):

@@ -27,13 +27,9 @@ NEVER = 2.0  # above any draw of [0, 1)
 
 
 def mask_tokens(
-    batch: TensorBatch,
-    *,
-    mask_id: int,
-    ordinary_ids: Int[Tensor, "ordinary"],
-    seed: int,
+    batch: TensorBatch, *, mask_id: int, ordinary_ids: Int[Tensor, "ordinary"], seed: int,
     recipe: MaskingRecipe = PAPER,
-) -> TensorBatch:
+) -> TensorBatch:  # fmt: skip
     """A batch of pairs, masked: a new dict, whose tensors replace or join those of `batch`.
 
     Adds `masked_lm_positions`, `masked_lm_ids` and `masked_lm_weights` (batch, masks). Every row

@@ -79,13 +79,9 @@ class FusedAdamW:
 
     def __init__(self, weights: Tensors, settings: AdamSettings) -> None:
         self.weights = weights
-        groups = [
-            {
-                "params": [w for name, w in weights.items() if is_decayed(name) == decayed],
-                "weight_decay": settings.weight_decay if decayed else 0.0,
-            }
-            for decayed in (True, False)
-        ]
+        groups = [{"params": [w for name, w in weights.items() if is_decayed(name) == decayed],
+                   "weight_decay": settings.weight_decay if decayed else 0.0}
+                  for decayed in (True, False)]  # fmt: skip
         betas = settings.beta1, settings.beta2
         self.adamw = torch.optim.AdamW(
             groups, lr=settings.learning_rate, betas=betas, eps=settings.epsilon, fused=True

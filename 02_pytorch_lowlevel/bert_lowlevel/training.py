@@ -68,15 +68,9 @@ def batch_gradients(
 
 
 def training_step(
-    bert: Bert,
-    adam: Adam | FusedAdamW,
-    batch: TensorBatch,
-    computing: Computing = PLAIN,
-    *,
-    learning_rate: float,
-    max_grad_norm: float,
-    norms: list[Tensor] | None = None,
-) -> Losses:
+    bert: Bert, adam: Adam | FusedAdamW, batch: TensorBatch, computing: Computing = PLAIN, *,
+    learning_rate: float, max_grad_norm: float, norms: list[Tensor] | None = None,
+) -> Losses:  # fmt: skip
     """Gradients, clipping, one update. The losses stay on the device until somebody asks, and so
     does the gradient's norm before clipping, which is added to `norms`."""
     losses, gradients = batch_gradients(bert, batch, computing)
@@ -101,9 +95,8 @@ class Task:
         """Masked examples first … first + size - 1, on the device."""
         ids = self.ordinary_ids
         pairs = to_device(self.pairs.batch(np.arange(first, first + size)), ids.device)
-        return mask_tokens(
-            pairs, mask_id=self.mask_id, ordinary_ids=ids, seed=self.seed, recipe=self.recipe
-        )
+        return mask_tokens(pairs, mask_id=self.mask_id, ordinary_ids=ids, seed=self.seed,
+                           recipe=self.recipe)  # fmt: skip
 
 
 @torch.no_grad()
@@ -141,16 +134,10 @@ def mean_losses(window: list[Losses], norms: list[Tensor]) -> tuple[float, float
 
 
 def train(
-    bert: Bert,
-    adam: Adam | FusedAdamW,
-    tasks: list[tuple[Task, Task]],
-    settings: RunSettings,
-    computing: Computing,
-    *,
-    start: int,
-    record: Callable[[Record], None],
-    save: Callable[[int], None],
-) -> None:
+    bert: Bert, adam: Adam | FusedAdamW, tasks: list[tuple[Task, Task]], settings: RunSettings,
+    computing: Computing, *,
+    start: int, record: Callable[[Record], None], save: Callable[[int], None],
+) -> None:  # fmt: skip
     """Steps `start` … `settings.steps` - 1, which move `bert.weights` in place.
 
     Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
@@ -181,11 +168,10 @@ def train(
                 journal.write(done, rate=rate, mlm=mlm, nsp=nsp)
                 window.clear()
                 norms.clear()
-            if done % settings.evaluation_interval == 0 or done == settings.steps:
-                with journal.paused():
+            with journal.paused():
+                if done % settings.evaluation_interval == 0 or done == settings.steps:
                     measured = evaluate(bert, heldout, examples=settings.eval_examples,
                                         precision=computing.precision)  # fmt: skip
-                journal.measured(done, measured)
-            if done % settings.saving_interval == 0 or done == settings.steps:
-                with journal.paused():
+                    journal.measured(done, measured)
+                if done % settings.saving_interval == 0 or done == settings.steps:
                     save(done)

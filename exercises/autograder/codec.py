@@ -103,8 +103,7 @@ class Meta:
 
     def __post_init__(self) -> None:
         are_sizes = type(self.shape) is tuple and len(self.shape) <= MOST_AXES and all(
-            type(size) is int and 0 <= size <= LONGEST_AXIS for size in self.shape
-        )  # fmt: skip
+            type(size) is int and 0 <= size <= LONGEST_AXIS for size in self.shape)  # fmt: skip
         if not are_sizes or self.dtype not in TORCH_DTYPES:
             raise BadMessage("a tensor of the device meta has no sizes, or no type of number")
 

@@ -192,8 +192,7 @@ def parse_week(name: str, content: Any) -> Week:
         name, tuple(parse_exercises(content.get("exercises", []), f"{place}: exercises")),
         due_time(content["due"]) if "due" in content else None,
         content.get("weight"), content.get("title", ""),
-        tuple((part, float(points)) for part, points in parts.items()),
-    )  # fmt: skip
+        tuple((part, float(points)) for part, points in parts.items()))  # fmt: skip
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
     return week
@@ -267,8 +266,7 @@ def plan(weeks: int) -> dict[str, list[str]]:
 
 
 def write_course(path: Path, weeks: int, start: date | None) -> None:
-    """Write `course.toml` for a term of so many weeks, each due at the end of its seventh day;
-    without a `start` the dates are left to be filled in."""
+    """Write `course.toml`; each week is due on its seventh day, if there is a `start`."""
     found = plan(weeks)
     if start and not 2000 <= start.year <= 2999:
         raise UserError(f"--start is {start}: it must be a day of the years 2000 to 2999")

@@ -61,10 +61,9 @@ NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
 # What one should know before the first week: no points, and no place in reports of all exercises.
 READY = Exercise("00_ready", 0, chapter=0)
 ENTRIES = json.loads(Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8"))
-CATALOGUE = tuple(
-    Exercise(name, fields["points"], fields["chapter"], tuple(fields.get("libraries", ["numpy"])))
-    for name, fields in ENTRIES.items()
-)
+CATALOGUE = tuple(Exercise(name, own["points"], own["chapter"],
+                           tuple(own.get("libraries", ["numpy"])))
+                  for name, own in ENTRIES.items())  # fmt: skip
 HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "lines_run", "seconds"}
@@ -147,8 +146,7 @@ def check_of(test: ast.FunctionDef, names: dict[str, list[str]]) -> Check:
         test.name, marks.get("pytest.mark.weight", 1), functions_of_student(own),
         marks.get("pytest.mark.hint", 0), is_drawn=not DRAWS.isdisjoint(reached),
         of_manners=bool(asked & MANNERS) and not asked & {"same", "share"},
-        touches=frozenset(functions_of_student(reached)),
-    )  # fmt: skip
+        touches=frozenset(functions_of_student(reached)))  # fmt: skip
 
 
 def functions_of_student(names: list[str]) -> tuple[str, ...]:

@@ -82,8 +82,7 @@ def source_text(file: bytes) -> str:
 
 
 def is_untouched(exercise: Exercise, file: bytes) -> bool:
-    """Whether a file is the starter as it was handed out, by its hash; in an exercise of a class's
-    own, by the starter that its solution gives."""
+    """Whether a file is the starter: by its hash, or in a class's own exercise by the solution."""
     try:
         text = source_text(file)
     except (SyntaxError, UnicodeDecodeError):

@@ -340,14 +340,13 @@ class Call:
         found = leaves([*self.args, *self.kwargs.values()])
         if sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in found) > LONGEST // 2:
             return ""
-        try:
+        with contextlib.suppress(ValueError):
             given = self.arguments(spell)
-        except ValueError:
-            return ""
-        text = f"{self.function}({', '.join(given)})"
-        if len(text) > WIDTH:
-            text = f"{self.function}(\n      " + ",\n      ".join(given) + ")"
-        return text if len(text) <= LONGEST else ""
+            text = f"{self.function}({', '.join(given)})"
+            if len(text) > WIDTH:
+                text = f"{self.function}(\n      " + ",\n      ".join(given) + ")"
+            return text if len(text) <= LONGEST else ""
+        return ""
 
 
 @dataclass

@@ -88,10 +88,10 @@ class Cell:
         self.control, theirs = socket.socketpair()
         settings = json.dumps(self.sandbox.settings(self.work))
         with theirs, tempfile.TemporaryFile() as errors:
+            command = self.sandbox.command(settings, self.work)
             self.process = subprocess.Popen(
-                self.sandbox.command(settings, self.work), stdin=theirs, stdout=subprocess.DEVNULL,
-                stderr=errors, env=ENVIRONMENT, start_new_session=True, cwd=self.work,
-            )  # fmt: skip
+                command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=errors, env=ENVIRONMENT,
+                start_new_session=True, cwd=self.work)  # fmt: skip
             theirs.close()
             if not self._hears(b"r"):
                 self.close()

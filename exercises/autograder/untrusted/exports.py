@@ -24,7 +24,6 @@ WHOSE = ("ID", "SIS User ID", "SIS Login ID", "Student",  # of Canvas
 OF_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account",
              "Section")  # fmt: skip
 KEY, ANONYMOUS = ".key", "anonymous"
-Table = list[list[str]]
 
 
 def write_canvas(source: Path, target: Path, graded: list[Graded], week: Week,
@@ -58,8 +57,8 @@ def write_moodle(source: Path, target: Path, graded: list[Graded], week: Week,
     rosters.save_table(target, table)
 
 
-def fill_in(table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
-            roster: rosters.Roster | None, source: Path) -> None:  # fmt: skip
+def fill_in(table: list[list[str]], columns: list[int], possible: list[str], graded: list[Graded],
+            week: Week, roster: rosters.Roster | None, source: Path) -> None:  # fmt: skip
     """Write the week's points, and comments if there is a second column, into the rows of students
     whom we know and Canvas does not excuse; in proportion where the first of `possible` differs."""
     own = {one.student: one for one in graded}

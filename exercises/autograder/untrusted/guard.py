@@ -74,8 +74,7 @@ def forbid_calls() -> None:
         (equal, count + 5, 0, clone3),  # its flags lie in memory; the C library then takes clone
         *((equal, count + 3 - place, 0, other) for place, other in enumerate(others)),
         (equal, 0, 2, clone), (load, 0, 0, 16), (has_bit, 1, 0, NEW_USER),
-        (give, 0, 0, allowed), (give, 0, 0, refused), (give, 0, 0, unknown),
-    ]  # fmt: skip
+        (give, 0, 0, allowed), (give, 0, 0, refused), (give, 0, 0, unknown)]  # fmt: skip
     # The sock_filter and sock_fprog of bpf(2) and seccomp(2).
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     whole = struct.pack("HP", len(steps), ctypes.addressof(program))

@@ -90,8 +90,7 @@ class Roster:
                 self.known.setdefault(way, set()).add(person.id)
 
     def match(self, *texts: str) -> list[str]:
-        """Who is named in the first of the texts that names anybody. A way that lies in a longer
-        one, as Anna in Anna Berg, names nobody there."""
+        """Who is named in the first text that names anybody; Anna in Anna Berg names nobody."""
         for words in map(tokens, texts):
             spans = {frozenset(range(start, end)): self.known[words[start:end]]
                      for start, end in combinations(range(len(words) + 1), 2)

@@ -161,8 +161,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
         "next": [copy.deepcopy(generator).random() for generator in generators
                  if isinstance(generator, np.random.Generator)],
         "inference": any(is_tensor(leaf) and leaf.is_inference() for leaf in leaves(value)),
-        "written": _contents((args, kwargs)) != contents,
-    }  # fmt: skip
+        "written": _contents((args, kwargs)) != contents}  # fmt: skip
 
 
 def altered(value: Any, *, partly: int = 0) -> Any:
@@ -391,10 +390,20 @@ def _set_torch(settings: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> ModuleType:
-    """The file as a module of its own name, which nothing else imports."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    exec(compiled(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
+    """The file as a module. It is registered, because dataclasses and pickle look it up: under its
+    own name, or one with a _ where another module has that name or may come to have it."""
+    name = path.stem
+    while name in sys.stdlib_module_names or (
+        name in sys.modules and getattr(sys.modules[name], "__file__", "") != str(path)
+    ):
+        name += "_"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        exec(compiled(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module
 
 
@@ -473,8 +482,7 @@ def _global_state() -> dict[str, Any]:
         "NumPy's handling of errors (np.seterr)": np.geterr(),
         "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
         "which warnings are shown": [each for each in warnings.filters if each[1] is each[3] is None
-                                     and each[2].__module__ == "builtins"],
-    }  # fmt: skip
+                                     and each[2].__module__ == "builtins"]}  # fmt: skip
     if torch := sys.modules.get("torch"):
         found[TORCH] = torch.get_rng_state().numpy().tobytes()
         found["torch's number of threads"] = torch.get_num_threads()

@@ -717,3 +717,42 @@ def test_a_finite_number_is_not_the_infinite_one_that_is_expected(finite):
     assert checks.difference(infinite, finite, "x", None)
     assert checks.difference(-infinite, infinite, "x", None)
     assert not checks.difference(infinite, infinite, "x", None)
+
+
+OWN_CLASS = """
+from __future__ import annotations
+import pickle
+from dataclasses import dataclass
+
+@dataclass
+class Sizes:
+    factor: int
+
+SIZES = pickle.loads(pickle.dumps(Sizes(FACTOR)))
+def scale(x): return x * pickle.loads(pickle.dumps(SIZES)).factor
+"""
+
+
+@pytest.mark.parametrize("transport", [LocalTransport, ChildTransport])
+def test_a_class_of_a_file__may_be_a_dataclass_and_pickled_and_meets_none_of_another_file(
+    transport, tmp_path, request
+):
+    students = []
+    for factor in (2, 3):
+        (path := tmp_path / str(factor) / "statistics.py").parent.mkdir()
+        path.write_text(OWN_CLASS.replace("FACTOR", str(factor)), "utf-8")
+        students.append(Student(path, transport(path)))
+        request.addfinalizer(students[-1]._transport.close)
+    for _ in range(2):
+        assert [student.scale(5) for student in students] == [10, 15]
+        assert [student.scale.trace(5, fresh=True).value for student in students] == [10, 15]
+    import statistics
+
+    assert statistics.mean([1, 3]) == 2
+
+
+def test_a_file_that_does_not_load__leaves_no_module_behind(tmp_path):
+    (path := tmp_path / "no_module.py").write_text("import sys\n1 / 0", "utf-8")
+    with pytest.raises(StudentError, match="ZeroDivisionError"):
+        Student(path, LocalTransport(path)).f()
+    assert "no_module" not in sys.modules

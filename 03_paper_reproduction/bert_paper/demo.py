@@ -48,9 +48,8 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
     blanks = {text: show_blank(pretrained, text, accepted) for text, accepted in CLASSIC_BLANKS}
 
     held_out = list(stories(PROBED_STORIES, split="heldout"))
-    settled = measure_settled_words(
-        first_guess(pretrained), pretrained.tokenizer, held_out, seq_length=DEMO.seq_length
-    )
+    settled = measure_settled_words(first_guess(pretrained), pretrained.tokenizer, held_out,
+                                    seq_length=DEMO.seq_length)  # fmt: skip
     within = [settled[kind] for kind in ("left", "right", "both")]
     in_sentence = sum(w["right"] for w in within) / sum(w["of"] for w in within)
     heading(f"Masked words in {PROBED_STORIES} documents it has never seen: first guess right")
@@ -100,8 +99,7 @@ def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
         width=6, height=5, title="One word, two meanings: the last layer's vectors of “crane”",
         xlabel="first principal component", ylabel="second principal component",
     )  # fmt: skip
-    styles = zip(COLORS, "o^s", strict=False)
-    for sense, (color, marker) in zip(sorted(set(senses)), styles, strict=False):
+    for sense, color, marker in zip(sorted(set(senses)), COLORS, "o^s", strict=False):
         chosen = points[[s == sense for s in senses]]
         axes.scatter(*chosen.T, c=color, marker=marker, alpha=0.7, label=f"crane, the {sense}")
     axes.legend(frameon=False)

@@ -53,13 +53,9 @@ def masking_vocabulary(data: PretrainingData) -> MaskingVocabulary:
 
 
 def mask_tokens(
-    batch: dict[str, Tensor],
-    vocabulary: MaskingVocabulary,
-    *,
-    seed: int,
-    recipe: MaskingRecipe = PAPER,
-    unit: MaskUnit = "token",
-) -> dict[str, Tensor]:
+    batch: dict[str, Tensor], vocabulary: MaskingVocabulary, *, seed: int,
+    recipe: MaskingRecipe = PAPER, unit: MaskUnit = "token",
+) -> dict[str, Tensor]:  # fmt: skip
     """A batch of pairs, masked: a new dict, whose tensors replace or join those of `batch`.
 
     Adds `masked_lm_positions`, `masked_lm_ids` and `masked_lm_weights` (batch, masks). Every row
@@ -79,17 +75,15 @@ def mask_tokens(
         scores = draw_choice.masked_fill(~maskable(batch), NEVER)
         smallest, positions = scores.sort(dim=1, stable=True)
         smallest, positions = smallest[:, :slots], positions[:, :slots]  # (batch, masks)
-        rank = torch.arange(slots, device=input_ids.device)
-        used = (rank < wanted) & (smallest < NEVER)  # (batch, masks)
+        used = (torch.arange(slots, device=wanted.device) < wanted) & (smallest < NEVER)
     else:
         words = word_of_each_token(vocabulary.is_piece[input_ids], maskable(batch))
         positions, used = choose_words(words, draw_choice, wanted, slots=slots)
     positions = positions * used
 
     original = input_ids.gather(1, positions)
-    fate = draw_fate.gather(1, positions)
-    ordinary = vocabulary.ordinary_ids
-    word = ordinary[(draw_word.gather(1, positions) * len(ordinary)).long()]
+    fate, word_draw = draw_fate.gather(1, positions), draw_word.gather(1, positions)
+    word = vocabulary.ordinary_ids[(word_draw * len(vocabulary.ordinary_ids)).long()]
     shown = torch.where(fate < recipe.mask_share, vocabulary.mask_id, original)
     is_random = (fate >= recipe.mask_share) & (fate < recipe.mask_share + recipe.random_share)
     shown = torch.where(is_random, word, shown)
@@ -158,12 +152,9 @@ def word_of_each_token(
 
 
 def choose_words(
-    words: Int[Tensor, "batch seq"],
-    draws: Float[Tensor, "batch seq"],
-    wanted: Float[Tensor, "batch 1"],
-    *,
-    slots: int,
-) -> tuple[Int[Tensor, "batch slots"], Bool[Tensor, "batch slots"]]:
+    words: Int[Tensor, "batch seq"], draws: Float[Tensor, "batch seq"],
+    wanted: Float[Tensor, "batch 1"], *, slots: int,
+) -> tuple[Int[Tensor, "batch slots"], Bool[Tensor, "batch slots"]]:  # fmt: skip
     """Take whole words in random order until a row has `wanted` tokens; skip what would be more,
     as the released code does.
 

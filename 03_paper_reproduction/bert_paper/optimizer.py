@@ -146,13 +146,9 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str,
     is_muon = name == "muon"
     matrices = [p for n, p in named if is_muon and ".encoder.layer." in n and p.dim() == 2]
     apart = {id(p) for p in matrices}
-    groups = [
-        {
-            "params": [p for n, p in named if is_decayed(n) == decayed and id(p) not in apart],
-            "weight_decay": settings.weight_decay if decayed else 0.0,
-        }
-        for decayed in (True, False)
-    ]
+    groups = [{"params": [p for n, p in named if is_decayed(n) == decayed and id(p) not in apart],
+               "weight_decay": settings.weight_decay if decayed else 0.0}
+              for decayed in (True, False)]  # fmt: skip
     if name == "bert-adam":
         return BertAdam(groups, settings)
     if is_muon:
@@ -161,10 +157,8 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str,
 
 
 def make_adamw(groups: list[dict], settings: AdamSettings) -> torch.optim.AdamW:
-    betas = settings.beta1, settings.beta2
-    return torch.optim.AdamW(
-        groups, lr=settings.learning_rate, betas=betas, eps=settings.epsilon, fused=True
-    )
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, eps=settings.epsilon, fused=True,
+                             betas=(settings.beta1, settings.beta2))  # fmt: skip
 
 
 def clip_gradients(parameters: Iterable[Tensor], max_norm: float) -> Tensor:

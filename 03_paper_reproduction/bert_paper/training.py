@@ -65,9 +65,8 @@ class Task:
         batch = to_device(pairs, self.device)
         if self.causal:
             return next_tokens(batch)
-        return mask_tokens(
-            batch, self.vocabulary, seed=self.seed, recipe=self.recipe, unit=self.mask_unit
-        )
+        return mask_tokens(batch, self.vocabulary, seed=self.seed, recipe=self.recipe,
+                           unit=self.mask_unit)  # fmt: skip
 
     def batch(self, indices: Int64[np.ndarray, "batch"]) -> TensorBatch:
         return self.asked(self.pairs(indices))
@@ -83,18 +82,11 @@ def forward(model: BertForPreTraining, batch: TensorBatch) -> tuple[Tensor, Tens
 
 
 def training_step(
-    model: "BertForPreTraining | Replicas",
-    optimizer: torch.optim.Optimizer,
-    batch: TensorBatch,
-    *,
-    precision: torch.dtype,
-    max_grad_norm: float,
-    micro_batch_size: int | None = None,
-    ranks: Ranks = ALONE,
-    pair_count: int | None = None,
-    total_loss: Callable[[Losses], Tensor] = attrgetter("total"),
-    norms: list[Tensor] | None = None,
-) -> Tensor:
+    model: "BertForPreTraining | Replicas", optimizer: torch.optim.Optimizer, batch: TensorBatch, *,
+    precision: torch.dtype, max_grad_norm: float, micro_batch_size: int | None = None,
+    ranks: Ranks = ALONE, pair_count: int | None = None,
+    total_loss: Callable[[Losses], Tensor] = attrgetter("total"), norms: list[Tensor] | None = None,
+) -> Tensor:  # fmt: skip
     """Gradients of the whole batch, one micro-batch after another, then one update.
 
     `batch` is this rank's part of a batch of `pair_count` examples. Every micro-batch divides by
@@ -207,9 +199,8 @@ def train(model: "BertForPreTraining | Replicas", optimizer: torch.optim.Optimiz
         for step, pairs in zip(steps, made, strict=True):
             phase, task, heldout = phase_of(step)
             ranks.seed_dropout(settings.seed, step, task.device)
-            rate = learning_rate(
-                step, peak=peak_rate, warmup_steps=settings.warmup, total_steps=settings.steps
-            )
+            rate = learning_rate(step, peak=peak_rate, warmup_steps=settings.warmup,
+                                 total_steps=settings.steps)  # fmt: skip
             for group in optimizer.param_groups:
                 group["lr"] = rate
             window.losses += training_step(
@@ -224,9 +215,8 @@ def train(model: "BertForPreTraining | Replicas", optimizer: torch.optim.Optimiz
                 journal.write(done, rate=rate, mlm=mlm, nsp=nsp if task.has_sentence_task else None)
             if done % settings.evaluation_interval == 0 or done == settings.steps:
                 with journal.paused():
-                    measured = evaluate(
-                        model, heldout, examples=settings.eval_examples, ranks=ranks
-                    )
+                    measured = evaluate(model, heldout, examples=settings.eval_examples,
+                                        ranks=ranks)  # fmt: skip
                     refuse_divergence(done, rate, **measured)  # all ranks have measured the same
                     journal.measured(done, measured)
             # Several ranks agree on it when they exchange their losses anyway.
@@ -248,9 +238,8 @@ Made = TypeVar("Made")
 
 
 @contextmanager
-def prefetch(
-    make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = 2
-) -> Iterator[Iterator[Made]]:
+def prefetch(make: Callable[[int], Made], steps: Iterable[int], *,
+             ahead: int = 2) -> Iterator[Iterator[Made]]:  # fmt: skip
     """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance: with
     two in advance, an occasional slow batch does not delay a step.
 

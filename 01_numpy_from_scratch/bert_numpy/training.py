@@ -106,8 +106,8 @@ class Task:
 
     def batch(self, first: int, size: int) -> Batch:
         """Masked examples first … first + size - 1."""
-        pairs, data = self.pairs.batch(np.arange(first, first + size)), self.data
-        return mask_tokens(pairs, mask_id=data.mask_id, ordinary_ids=data.ordinary_ids,
+        pairs = self.pairs.batch(np.arange(first, first + size))
+        return mask_tokens(pairs, mask_id=self.data.mask_id, ordinary_ids=self.data.ordinary_ids,
                            seed=self.seed, recipe=self.recipe)  # fmt: skip
 
 

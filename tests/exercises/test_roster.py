@@ -307,3 +307,73 @@ def test_an_untouched_starter__is_known_by_its_text():
     for exercise in CATALOGUE[:3]:
         assert is_untouched(exercise, exercise.starter.read_bytes())
         assert not is_untouched(exercise, exercise.solution.read_bytes())
+
+
+def test_a_class_is_nobodys__though_a_word_of_its_name_is_a_students(tmp_path):
+    (tmp_path / "people.csv").write_text("id,name\nann,\nbert,\n", "utf-8")
+    people = read_roster(tmp_path / "people.csv", Course())
+    for name in ("ann", "bert"):
+        put(tmp_path / "bert-week2" / name / "softmax.py", name)
+        put(tmp_path / name / "week2" / "softmax.py", name)
+    put(tmp_path / "week2 of ann" / "softmax.py", "her own")
+    found, _ = gather([tmp_path / "bert-week2"], roster=people)
+    assert {one.student: one.files["03_softmax"] for one in found} == {
+        "ann": b"ann",
+        "bert": b"bert",
+    }
+    for path in ("bert", "ann"):  # exactly somebody's name, whatever is in it
+        [one], _ = gather([tmp_path / path], roster=people)
+        assert one.student == path and one.files["03_softmax"] == path.encode()
+    [one], _ = gather([tmp_path / "week2 of ann"], roster=people)
+    assert one.student == "ann" and one.files["03_softmax"] == b"her own"
+
+
+@pytest.mark.parametrize("sibling", ["bob/softmax.py", "bob.zip", "bob/x/y.py"])
+def test_beside_a_student__no_folder_is_a_class(sibling, tmp_path, capsys):
+    put(tmp_path / "class" / "ann" / "bob" / "softmax.py", "hers")
+    put(tmp_path / "class" / "cy" / "hw" / "gelu.py")
+    put(tmp_path / "class" / "submitted.csv", "name,time\n")
+    put(tmp_path / "class" / sibling)
+    known = "Bob" if sibling == "bob/x/y.py" else "eve"
+    (tmp_path / "grades" / "students" / known).mkdir(parents=True)
+    found, _ = gather(sorted((tmp_path / "class").iterdir()), tmp_path / "grades")
+    assert [one.student for one in found] == ["ann", "bob", "cy"]
+    assert found[0].files == {"03_softmax": b"hers"} and found[2].files.keys() == {"05_gelu"}
+    assert not capsys.readouterr().err
+    for week in ("1", "2"):  # classes side by side, with a table beside them
+        put(tmp_path / "weeks" / week / f"ann{week}" / "softmax.py")
+        put(tmp_path / "weeks" / week / "eve" / "gelu.py")
+    put(tmp_path / "weeks" / "roster.csv")
+    found, _ = gather(sorted((tmp_path / "weeks").iterdir())[:3:2])
+    assert [one.student for one in found] == ["ann1", "eve"]
+
+
+def test_a_class_of_a_single_student__is_told(tmp_path, capsys):
+    put(tmp_path / "LATE" / "mal" / "bob" / "softmax.py")
+    gather([tmp_path / "LATE" / "mal"])
+    assert capsys.readouterr().err == (
+        f"warning: {tmp_path / 'LATE' / 'mal'} is taken for a class whose only student is bob: if "
+        "it is one student's, grade the folder that it lies in\n")  # fmt: skip
+    [one], _ = gather([tmp_path / "LATE"])
+    assert one.student == "mal"
+
+
+def test_a_class_that_was_taken_for_a_student__is_told_and_is_a_class_once_that_is_removed(
+    tmp_path, capsys
+):
+    out, path = tmp_path / "grades", tmp_path / "week2" / "sub missions"
+    for name in ("ann", "bob"):
+        put(path / name / "softmax.py")
+        put(tmp_path / "week2" / name / "hw" / "softmax.py")
+        (out / "students" / name).mkdir(parents=True)
+    (out / "students" / "sub missions").mkdir()
+    (out / "students" / ".ipynb_checkpoints").mkdir()
+    [one], _ = gather([path], out)
+    assert one.student == "sub missions"
+    assert capsys.readouterr().err == (
+        f"warning: {path} is taken for the student sub missions, who has grades: if it is a class, "
+        "call again with --remove='sub missions'\n")  # fmt: skip
+    found, _ = gather([path], out, gone=("sub missions",))
+    assert [one.student for one in found] == ["ann", "bob"]
+    gather([tmp_path / "week2" / name for name in ("ann", "bob")], out)  # students side by side
+    assert not capsys.readouterr().err

@@ -641,3 +641,14 @@ def test_the_week_of_a_report__is_out_of_its_own_points(term):
     results = json.loads((folder / "results.json").read_text("utf-8"))
     assert results["output"].startswith("2 of 5 points")
     assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(5)
+
+
+def test_a_class_that_was_taken_for_a_student__is_graded_in_the_call_that_removes_it(term, capsys):
+    for name in ("ann", "bob"):
+        term.put(f"week2/submissions/{name}/gelu.py", answer("05"))
+    term.call("week2", "--week", "2")
+    assert [row["student"] for row in term.rows()] == ["submissions"]
+    assert "taken for a class whose only student is submissions" in capsys.readouterr().err
+    (term.out / "students" / ".ipynb_checkpoints").mkdir()  # which is nobody
+    term.call("week2/submissions", "--week", "2", "--remove=submissions")
+    assert [(row["student"], row["week 2"]) for row in term.rows()] == [("ann", "2"), ("bob", "2")]

@@ -24,7 +24,7 @@ from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
-from autograder.untrusted.submissions import Submission, gather, shown
+from autograder.untrusted.submissions import Submission, gather, is_hidden, shown
 from bert_run.config import Real, Whole, check_numbers
 from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, hold, read_record, remove_in_one_piece, write_atomically
@@ -124,7 +124,7 @@ def main() -> None:
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or out / ROSTER
     roster = read_roster(roster_file, course) if settings.roster or roster_file.is_file() else None
-    submissions, unread = gather(list(settings.submissions), but=out, roster=roster)
+    submissions, unread = gather(list(settings.submissions), out, roster, gone=settings.remove)
     if course.variants and not course.seed:
         raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
     claim(out)
@@ -245,7 +245,7 @@ def saved_at(call: Call, name: str) -> Path:
 def names_of(call: Call, but: list[Path]) -> list[str]:
     """Everybody who has grades, has handed in something now, or is in the roster."""
     saved = {path.name for path in (call.settings.out / "students").glob("*")
-             if path.is_dir() and path not in but}  # fmt: skip
+             if path.is_dir() and path not in but and not is_hidden(path.name)}  # fmt: skip
     handed = (submission.student for submission in call.submissions)
     return sorted(saved.union(handed, call.roster.people if call.roster else ()))
 

@@ -1,16 +1,14 @@
-"""Who handed in what: folders, zips and single files become students with files of exercises.
-
-Only files named as an exercise's are read, in memory; nothing is written, and no link is followed,
-because it could lead to another student's work.
-"""
+"""Who handed in what: folders, zips and single files become students with files of exercises. Only
+these are read, in memory; no link is followed, because it could lead to another student's work."""
 
 import io
 import os
 import re
+import shlex
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
@@ -61,21 +59,18 @@ class Piece(NamedTuple):
     time: datetime | None
 
 
-def gather(paths: list[Path], but: Path | None = None,
-           roster: Roster | None = None) -> tuple[list[Submission], list[str]]:  # fmt: skip
+def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = None, *,
+           gone: Collection[str] = ()) -> tuple[list[Submission], list[str]]:  # fmt: skip
     """All submissions by name, and lines about what was passed over, such as the folder of grades
-    `but`. A folder named for somebody with grades or of the roster is theirs, whatever it holds."""
-    known = {path.name.casefold() for path in (but / "students").glob("*")} if but else set()
+    `but`. A folder named for somebody with grades there, unless they are `gone`, is theirs."""
+    known = {path.name for path in (but / "students").glob("[!.]*")} if but else set()
+    classes = classes_of(paths, known.difference(gone), roster)
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
     owners: dict[str, object] = {}  # whose the names are, where there is no roster
     unused: set[str] = set()  # names in submitted.csv
     for path in paths:
-        if not path.exists():
-            raise UserError(f"{path} does not exist: name a folder or a zip")
-        is_theirs = name_of(path).casefold() in known or (
-            roster and len(roster.match(without_exercise(path.name))) == 1)  # fmt: skip
-        members, is_whole = [path], not is_theirs and is_class(path)
+        members, is_whole, found = [path], path in classes, set()
         times = names.read_times(path if is_whole else path.absolute().parent)
         if is_whole:
             members = [member for member in sorted(path.iterdir()) if not is_hidden(member.name)
@@ -94,6 +89,10 @@ def gather(paths: list[Path], but: Path | None = None,
             unused.difference_update(keys)
             time = next((times[key] for key in keys if key in times), None)
             owned.setdefault(name, []).append(Piece(member, label, time))
+            found.add(name)
+        if is_whole and len(found) == 1:
+            names.warn(f"{path} is taken for a class whose only student is {shown(*found)}: if it "
+                       "is one student's, grade the folder that it lies in")  # fmt: skip
     unused -= {name.casefold() for name in (roster.people if roster else ())}
     for name in map(shown, sorted(unused)):
         names.warn(f"{names.TIMES}: {name} is no submission and nobody of the class: write the "
@@ -138,13 +137,35 @@ def without_exercise(name: str) -> str:
     return re.sub(rf"(?<![^\W_])(?:{known})", " ", name, flags=re.IGNORECASE)
 
 
-def is_class(path: Path) -> bool:
+def classes_of(paths: list[Path], known: set[str], roster: Roster | None) -> list[Path]:
+    """Those that are classes: not named for one of the `known` or exactly as in the roster, and not
+    beside another of the paths that is a student's."""
+    own = {name.casefold(): name for name in known}
+    folders, classes, beside = [path.absolute().parent for path in paths], [], []
+    for path, folder in zip(paths, folders, strict=True):
+        if not path.exists():
+            raise UserError(f"{path} does not exist: name a folder or a zip")
+        name = own.get(name_of(path).casefold())
+        is_sure = name or (roster and len(roster.match(without_exercise(path.name))) == 1)
+        may_be_class = is_class(path, is_sure=bool(is_sure))
+        is_listed = roster and roster.exactly(*names.read_label(path.name).keys)
+        if may_be_class and not name and not is_listed:
+            classes.append(path)
+        elif not is_single(path) or named(path.name, anywhere=True):
+            beside.append(folder)
+        if may_be_class and name and not is_listed and folders.count(folder) == 1:
+            names.warn(f"{path} is taken for the student {name}, who has grades: if it is a class, "
+                       f"call again with --remove={shlex.quote(name)}")  # fmt: skip
+    return [path for path in classes if path.absolute().parent not in beside]
+
+
+def is_class(path: Path, *, is_sure: bool) -> bool:
     """A folder without exercises of its own is one of students' folders and zips. Raises
     `UserError` where beside these lie several zips, or folders with the file of one exercise."""
     own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)
            if (path / name).exists()]  # fmt: skip
     below = [each for each in path.glob("*") if not is_hidden(each.name)]
-    for e in present() if own else ():
+    for e in present() if own and not is_sure else ():
         have = {each.name for each in below if is_zip(each) or (each / e.file).exists()
                 or (each / e.name / e.file).exists()}  # fmt: skip
         if len(have := have - {e.name, "exercises", "solutions"}) > 1:

@@ -1,8 +1,5 @@
-"""Comparisons whose failures teach: what was expected, what came, and the likely mistake.
-
-All run in the trusted process. A table of mistakes says what common wrong answers would give: if
-the student's answer is one of them, the message names it.
-"""
+"""Comparisons whose failures teach: what was expected, what came, and the likely mistake. A table
+of mistakes says what common wrong answers would give: the message names the one that was made."""
 
 import contextlib
 import math

@@ -1,8 +1,6 @@
-"""`pytest exercises/`: grades the exercises, each in a fork of this process.
-
-With `--pdb` they run in this process itself. Tests get the student's functions as `student`. At the
-end stands a table; the exit status is 0 only if every exercise that was run has full marks.
-"""
+"""`pytest exercises/`: grades the exercises, each in a fork of this process, with `--pdb` in it.
+Tests get the student's functions as `student`. At the end stands a table; the exit status is 0 only
+if every exercise that was run has full marks."""
 
 import gc
 from dataclasses import replace

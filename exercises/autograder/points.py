@@ -1,7 +1,5 @@
-"""The exercises in order, what each is worth, and how its points fall to its tests.
-
-All of it comes from this file and from the tests themselves, never from what a run says.
-"""
+"""The exercises in order, what each is worth, and how its points fall to its tests: by this file
+and the tests themselves, never by what a run says."""
 
 import ast
 import functools

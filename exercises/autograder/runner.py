@@ -1,7 +1,5 @@
-"""Runs the tests of an exercise on one file of a student, and reports what each was worth.
-
-Trusted: which tests there are and what they are worth is read from our own tree. A test that was
-not run, or was reported twice, scores nothing.
+"""Runs the tests of an exercise on one file of a student, and reports what each was worth. Which
+tests there are is read from our own tree: one that was not run, or reported twice, scores nothing.
 """
 
 import ast

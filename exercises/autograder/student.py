@@ -1,9 +1,6 @@
-"""The student's functions, as a test calls them.
-
-`student.softmax_forward(x, axis=1)` sends `x` and `axis` to the student's code and gives back what
-it returned. A transport carries the call: to this process, or to one of its own. Messages show a
-call in words, and as Python to paste.
-"""
+"""The student's functions, as a test calls them: `student.softmax_forward(x, axis=1)` sends `x` and
+`axis` to the student's code and gives back what it returned. A transport carries the call, to this
+process or to one of its own; messages show it in words, and as Python to paste."""
 
 import contextlib
 import math

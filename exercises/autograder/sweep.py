@@ -1,7 +1,5 @@
-"""Inputs that nobody picked, of any size, magnitude and order in memory that a page allows.
-
-`Draw` draws them, `agrees` compares results with a reference. The rest tests random results.
-"""
+"""Inputs that nobody picked, of any size, magnitude and order in memory that a page allows: `Draw`
+draws them, `agrees` compares results with a reference. The rest tests random results."""
 
 import itertools
 import math

@@ -1,7 +1,5 @@
-"""The side of the student's code: load the file, answer calls.
-
-Whoever asks must trust nothing in an answer: a student's code can make it say anything.
-"""
+"""The side of the student's code: load the file, answer calls. Whoever asks must trust nothing in
+an answer: a student's code can make it say anything."""
 
 import contextlib
 import copy
@@ -392,10 +390,8 @@ def _set_torch(settings: dict[str, Any]) -> None:
 def load(path: Path) -> ModuleType:
     """The file as a module. It is registered, because dataclasses and pickle look it up: under its
     own name, or one with a _ where another module has that name or may come to have it."""
-    name = path.stem
-    while name in sys.stdlib_module_names or (
-        name in sys.modules and getattr(sys.modules[name], "__file__", "") != str(path)
-    ):
+    name, python = path.stem, sys.stdlib_module_names
+    while name in python or getattr(sys.modules.get(name), "__file__", str(path)) != str(path):
         name += "_"
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

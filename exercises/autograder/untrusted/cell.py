@@ -1,8 +1,6 @@
-"""A student's process as the tests see it: a sandbox that runs, and calls that go into it.
-
-The trusted side: it waits and reads no more than it allows, and takes all that comes for an answer
-to be compared. Below stand the processes that a sandbox starts: found, timed and ended.
-"""
+"""A student's process as the tests see it: a sandbox that runs, and calls that go into it. It reads
+no more than it allows, and takes all that comes for an answer to be compared. Below stand the
+processes that a sandbox starts: found, timed and ended."""
 
 import contextlib
 import ctypes
@@ -149,11 +147,9 @@ class Cell:
 
 
 class CellTransport:
-    """Carries the calls of one exercise into a cell.
-
-    `seconds` are for all of them together, a quarter of them for one. They are seconds of a
-    processor; by the clock a call may take `WAITING` times as long, so a busy machine fails nobody.
-    """
+    """Carries the calls of one exercise into a cell. `seconds` of a processor are for all of them
+    together, a quarter for one; by the clock a call may take `WAITING` times as long, so that a
+    busy machine fails nobody."""
 
     def __init__(self, cell: Cell, exercise: Exercise, file: bytes, seconds: float) -> None:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds

@@ -1,8 +1,6 @@
-"""The trusted processes that grade: each takes one file after another, and says what became of it.
-
-They run the tests and compare; a student's code runs in a cell below them. If one ends, killed for
-want of memory say, another takes its place, and its file is tried once more. They speak JSON.
-"""
+"""The trusted processes that grade: each takes one file after another, and says what became of it,
+in JSON. A student's code runs in a cell below them. If one ends, killed for want of memory say,
+another takes its place, and its file is tried once more."""
 
 import json
 import multiprocessing

@@ -1,8 +1,7 @@
-"""Where a student's code runs: what it can see, and what it may use.
+"""Where a student's code runs: what it can see, and what it may use (see README.md).
 
 `bwrap` (bubblewrap) shows it Python, the installed packages, an empty folder, and nothing else.
-`unshare` hides network and processes, and covers the course and the submissions; other files stay
-in sight. `none` has limits alone. All have the limits: see README.md for what each guarantees.
+`unshare` hides network and processes, and covers the course and the submissions. All have limits.
 """
 
 import contextlib
@@ -24,22 +23,17 @@ Kind = Literal["bwrap", "unshare", "none"]
 PROGRAMS = {"bwrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount"), "none": ()}
 
 MEGABYTE = 1 << 20
-LIMITS = {
-    "memory": 4096 * MEGABYTE,  # address space of a process; torch on the CPU takes 640 MB of it
-    "file_size": 64 * MEGABYTE,
-    "open_files": 256,
-}
+# Memory is the address space of a process; torch on the CPU takes 640 MB of it.
+LIMITS = {"memory": 4096 * MEGABYTE, "file_size": 64 * MEGABYTE, "open_files": 256}
 PROCESSES = 16  # and threads, beside those that run already
 FIRST_USER = 61_184  # of the numbers that systems keep for users that come and go
 USERS = 4_000
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/alternatives")
 BOX_FILES = ("__init__.py", "codec.py", "worker.py")
-ENVIRONMENT = {  # all of it
-    "PATH": "/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",  # a set of words has the same order each time
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# All of it. With the seed of hashes, a set of words has the same order each time.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
+               **dict.fromkeys(THREADS, "1")}  # fmt: skip
 
 READ_ONLY = """
 while read -r _ _ _ _ place _; do

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import course as grader_course
 from autograder.points import find
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, for_all_checks
 from autograder.untrusted import grade as command
@@ -652,3 +653,26 @@ def test_a_class_that_was_taken_for_a_student__is_graded_in_the_call_that_remove
     (term.out / "students" / ".ipynb_checkpoints").mkdir()  # which is nobody
     term.call("week2/submissions", "--week", "2", "--remove=submissions")
     assert [(row["student"], row["week 2"]) for row in term.rows()] == [("ann", "2"), ("bob", "2")]
+
+
+def test_without_its_course_toml__a_folder_of_grades_is_not_written_to(term, capsys, monkeypatch):
+    monkeypatch.setattr(grader_course, "ROOT", term.folder)
+    term.put("w1/s02/softmax.py", answer("03"))
+    term.put("w1/submitted.csv", b"name,time\ns02,2027-01-19T12:00Z\n")
+    term.call("w1", "--week", "1")
+    before = {path: path.read_bytes() for path in term.out.rglob("*") if path.is_file()}
+    (term.folder / "course.toml").rename(term.folder / "elsewhere.toml")
+    for arguments in (["w1"], [], ["w1", "--roster", "people.csv"]):
+        with pytest.raises(SystemExit):
+            term.call(*arguments)
+        assert capsys.readouterr().err.strip().splitlines()[-1] == (
+            f"error: {term.out} was graded with a course.toml, and there is none here: call "
+            "bert-grade in the folder of that course.toml")  # fmt: skip
+        assert before == {path: path.read_bytes() for path in term.out.rglob("*") if path.is_file()}
+    state = json.loads((term.out / "marks.json").read_text("utf-8"))
+    assert state.pop("has_course")
+    (term.out / "marks.json").write_text(json.dumps(state), "utf-8")
+    term.call("w1")  # of an older version, which did not note it
+    (term.folder / "elsewhere.toml").rename(term.folder / "course.toml")
+    term.call("w1")
+    assert term.rows()[0]["week 1"] == "2.7"

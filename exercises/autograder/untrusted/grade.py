@@ -121,6 +121,9 @@ def main() -> None:
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
     course, out = find_course(), settings.out
+    if marks.read_state(out).get("has_course") and not course.weeks:
+        raise UserError(f"{out} was graded with a {COURSE}, and there is none here: call bert-grade"
+                        f" in the folder of that {COURSE}")  # fmt: skip
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or out / ROSTER
     roster = read_roster(roster_file, course) if settings.roster or roster_file.is_file() else None
@@ -216,7 +219,8 @@ def run(call: Call, folder: Path) -> None:
     students = {one.student: marks.ledger(one.marks, {
         name: (sha(work.file), work.handed.name) for name, work in one.works.items()
     }) for one in graded}  # fmt: skip
-    now = {"sandbox": kind, "counted": counted, "students": students}
+    now = {"sandbox": kind, "counted": counted, "students": students,
+           "has_course": bool(call.course.weeks)}  # fmt: skip
     marks.write_changes(out, now, why=settings.why)
     week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:

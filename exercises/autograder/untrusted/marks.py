@@ -162,7 +162,8 @@ CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut
 
 
 def read_state(out: Path) -> dict[str, Any]:
-    path, fields = out / STATE, {"students": dict, "counted": list, "sandbox": str, "lines": int}
+    path, fields = out / STATE, {"students": dict, "counted": list, "sandbox": str, "lines": int,
+                                 "has_course": bool}  # fmt: skip
     way_out = "put it back from a backup, or remove it: then this call lists no changes"
     state = read_record(path, optional=fields, way_out=way_out) if path.exists() else {}
     for name, own in (state.get("students") or {}).items():

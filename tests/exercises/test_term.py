@@ -676,3 +676,19 @@ def test_without_its_course_toml__a_folder_of_grades_is_not_written_to(term, cap
     (term.folder / "elsewhere.toml").rename(term.folder / "course.toml")
     term.call("w1")
     assert term.rows()[0]["week 1"] == "2.7"
+
+
+def test_a_file_that_came_at_an_unknown_time__keeps_it_until_a_regrade_and_a_note_says_so(
+    term, capsys
+):
+    note = ("softmax.py was there before its time was known: the time of submitted.csv counts with "
+            "--regrade")  # fmt: skip
+    term.put("w1/s02/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    term.put("w1/submitted.csv", b"name,time\ns02,2027-01-19T12:00Z\n")
+    for options, points, notes in (([], "3", note), (["--regrade"], "2.7", ""), ([], "2.7", "")):
+        capsys.readouterr()
+        term.call("w1", "--week", "1", *options)
+        [row] = term.rows()
+        assert (row["week 1"], row["notes"]) == (points, notes and f"week 1: {notes}")
+        assert (f"s02: {note}" in capsys.readouterr().err) == bool(notes)

@@ -298,7 +298,10 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission, *,
     new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
     if old and old.file == new.file:
         before, now = old.handed.time, new.handed.time
-        is_first = not before or is_regraded or (now and now < before)
+        is_first = is_regraded or (before and now and now < before)
+        if now and not before and not is_regraded:
+            submission.notes.append(f"{exercise.file} was there before its time was known: the "
+                                    "time of submitted.csv counts with --regrade")  # fmt: skip
         new = replace(old, handed=new.handed) if now and is_first else old
     elif old and is_untouched(exercise, new.file):
         return

@@ -6,8 +6,7 @@ bytes, list, tuple, dict, a NumPy array or number, a torch tensor, a `Meta` for 
 device "meta". Types are compared with `is`: a subclass may override anything, so none crosses.
 
 This file and `worker.py` are all of the grader that a student's process sees: they import nothing
-else of the course, and torch only once a tensor is met.
-"""
+else of the course, and torch only once a tensor is met."""
 
 import hashlib
 import json

@@ -1,8 +1,6 @@
-"""The options of `pytest exercises/`, in a plugin of its own that imports nothing.
-
-pytest must know them before it looks at the paths of a call, or it takes the DIR of `--submission
-DIR` for one, and runs the conftest.py of a submission. exercises/conftest.py loads the grading.
-"""
+"""The options of `pytest exercises/`, in a plugin of its own that imports nothing: pytest must know
+them before it looks at the paths of a call, or it takes the DIR of `--submission DIR` for one, and
+runs the conftest.py of a submission. exercises/conftest.py loads the grading."""
 
 from pathlib import Path
 

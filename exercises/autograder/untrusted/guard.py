@@ -1,9 +1,7 @@
 """The first program inside a sandbox: gives up its rights, then forks a worker for each exercise.
-
 `cell.py` starts `python guard.py SETTINGS` (JSON) with one end of a socket as standard input. A
 fork with NumPy and torch costs milliseconds, a new start a second or two. No submission is loaded
-in the guard itself, and of the course only `codec.py` and `worker.py` are here.
-"""
+in the guard itself, and of the course only `codec.py` and `worker.py` are here."""
 
 import contextlib
 import ctypes

@@ -1,8 +1,7 @@
 """Which functions are the same apart from their looks: a mark to look at, not a proof.
 
 Left out are comments, docstrings, layout, annotations, names of variables and helpers, assignments
-that nobody reads, the order in sums and products, and functions of a line or two: honest ones meet.
-"""
+that nobody reads, the order in sums and products, and functions of a line or two."""
 
 import ast
 import hashlib

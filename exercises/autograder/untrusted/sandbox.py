@@ -1,8 +1,7 @@
 """Where a student's code runs: what it can see, and what it may use (see README.md).
 
 `bwrap` (bubblewrap) shows it Python, the installed packages, an empty folder, and nothing else.
-`unshare` hides network and processes, and covers the course and the submissions. All have limits.
-"""
+`unshare` hides network, processes, the course and the submissions. Each kind has limits."""
 
 import contextlib
 import os

@@ -692,3 +692,23 @@ def test_a_file_that_came_at_an_unknown_time__keeps_it_until_a_regrade_and_a_not
         [row] = term.rows()
         assert (row["week 1"], row["notes"]) == (points, notes and f"week 1: {notes}")
         assert (f"s02: {note}" in capsys.readouterr().err) == bool(notes)
+
+
+def test_a_week_that_begins_because_somebody_handed_in_a_file_of_it__is_told(term, capsys):
+    term.put("course.toml", COURSE.replace("drop_lowest = 1", "").encode())
+    for name in ("s01", "s02"):
+        term.put(f"w1/{name}/softmax.py", answer("03"))
+    term.call("w1")
+    assert "counts from now on" not in capsys.readouterr().err
+    term.put("late/s01/softmax.py", answer("03"))
+    term.put("late/s01/gelu.py", answer("05"))
+    for _ in range(2):
+        term.call("late")
+        assert [row["percent"] for row in term.rows()] == ["100", "60"]
+        assert [tuple(row.values()) for row in term.rows("changes.csv")] == [
+            ("s02", "term of 1 weeks", "100", "60", "2 weeks count")]  # fmt: skip
+    assert capsys.readouterr().err.count("week 2 counts from now on, for everybody: s01 has handed "
+                                         "in a file of it") == 1  # fmt: skip
+    term.call("--week", "4")  # which was named
+    assert len(term.changes()) == 1
+    assert "from now on" not in capsys.readouterr().err

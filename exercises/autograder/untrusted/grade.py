@@ -209,7 +209,7 @@ def run(call: Call, folder: Path) -> None:
     graded = students_of(call, left)
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
-    counted = mark_all(call, graded, counted, adjusted)
+    counted, has_begun = mark_all(call, graded, counted, adjusted)
     mark_likeness(graded, settings.against)
     for one in graded:
         gradebook.save_reports(call.place(one.student), one)
@@ -221,7 +221,7 @@ def run(call: Call, folder: Path) -> None:
     }) for one in graded}  # fmt: skip
     now = {"sandbox": kind, "counted": counted, "students": students,
            "has_course": bool(call.course.weeks)}  # fmt: skip
-    marks.write_changes(out, now, why=settings.why)
+    marks.write_changes(out, now, why=settings.why, has_begun=has_begun)
     week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
@@ -380,14 +380,21 @@ def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> Non
 
 
 def mark_all(call: Call, graded: list[Graded], names: set[str],
-             adjusted: marks.Adjustments) -> list[str]:  # fmt: skip
+             adjusted: marks.Adjustments) -> tuple[list[str], bool]:  # fmt: skip
     """Mark what this call and earlier ones have asked for, `names`; where this one names nothing,
     also the weeks of which anything has been handed in. Also counted, in this call alone, is what
-    has points by hand, and of each week all exercises. The names that stay."""
-    weeks = call.course.weeks
+    has points by hand, and of each week all exercises. The names that stay; has a week begun?"""
+    weeks, has_begun = call.course.weeks, False
+    before = names.union(what for _, what in adjusted)
     if call.scope is None and weeks:
-        begun = {name for one in graded for name in one.handed}
-        names |= {name for week in weeks if begun & week.names for name in week.names}
+        handed = [(one.student, set(one.handed)) for one in graded]
+        for week in weeks:
+            who = [student for student, files in handed if files & week.names]
+            names |= week.names if who else set()
+            if who and before and before.isdisjoint(week.items):
+                has_begun = True
+                warn(f"week {week.name} counts from now on, for everybody: {who[0]} has handed in "
+                     "a file of it")  # fmt: skip
     elif call.scope is None and (call.submissions or not names):
         names |= {exercise.name for exercise in present()}
     by_hand = {what for _, what in adjusted}
@@ -398,7 +405,7 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
         one.marks = marks.marks_of(one.student, one.report, one.handed, course=call.course,
                                    weeks=weeks, person=one.person,
                                    adjustments=adjusted)  # fmt: skip
-    return [exercise.name for exercise in present() if exercise.name in names]
+    return [exercise.name for exercise in present() if exercise.name in names], has_begun
 
 
 def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:

@@ -158,7 +158,7 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
 
 # Why a mark has changed, by the field of marks.json that has.
 CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut:g} off for delay",
-          "added": "{added:+g} in adjust.csv"}  # fmt: skip
+          "added": "{added:+g} in adjust.csv", "weeks": "{weeks} weeks count"}  # fmt: skip
 
 
 def read_state(out: Path) -> dict[str, Any]:
@@ -180,12 +180,14 @@ def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[st
         found[mark.what] = {**vars(mark), "points": mark.points, "file": file, "name": name}
     found |= {f"week {week.name}": {"points": week.points} for week in marks.weeks}
     if marks.percent is not None:
-        found[f"{TERM} of {len(marks.weeks)} weeks"] = {"points": marks.percent}
+        count = len(marks.weeks)
+        found[f"{TERM} of {count} weeks"] = {"points": marks.percent, "weeks": count}
     return found
 
 
-def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
-    """Add to changes.csv what differs from marks.json, and write `state` there."""
+def write_changes(out: Path, state: dict[str, Any], *, why: str, has_begun: bool) -> None:
+    """Add to changes.csv what differs from marks.json, and write `state` there. The term's percent
+    is compared with that of fewer weeks only where a week `has_begun` that nobody named."""
     before, path, rows = read_state(out), out / CHANGES, []
     table = [cells for _, cells in read_cells(path)] if path.is_file() else [HEAD]
     if table[:1] != [HEAD]:
@@ -196,8 +198,10 @@ def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
         new, shown = state["students"].get(student, {}), harmless(student)
         for what, was in old.items():
             now = new.get(what)
-            if now is None and what.startswith(TERM):
-                continue  # another week counts
+            if now is None and what.startswith(TERM):  # another week counts
+                now = next((new[name] for name in new if has_begun and name.startswith(TERM)), None)
+                if now is None:
+                    continue
             change = f"{was['points']:g}", f"{now['points']:g}" if now else ""
             if change[0] != change[1] and listed.get((shown, what)) != change:
                 rows.append([shown, what, *change, harmless(reason(was, now, why))])

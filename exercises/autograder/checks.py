@@ -76,8 +76,7 @@ def same(out: Any, expected: Any, *, of: str = "the result",
     `tolerance` is absolute up to 1 and relative above; with a `magnitude` it is in proportion to
     that and to the largest number of each array. Whole numbers and words must be equal.
     `mistakes` maps the name of a mistake to the answer that it gives, or to a function of `out`
-    that tells whether it was made; the first that fits is named. `lambda: {…}` is a lazy table.
-    """
+    that tells whether it was made; the first that fits is named. `lambda: {…}` is a lazy table."""
     if problem := difference(out, expected, of, tolerance, magnitude):
         problem += _shown_whole(out, expected)
         known = (mistakes() if callable(mistakes) else mistakes) or {}

@@ -101,8 +101,7 @@ def starter_of(solution: str) -> str:
 
     The lines from `# begin solution` to `# end solution` are the answer. Inside a function they
     become `raise NotImplementedError`; outside they are left out. Where `# instead` stands among
-    them, the lines below it, without their leading `# `, take the place of the answer.
-    """
+    them, the lines below it, without their leading `# `, take the place of the answer."""
 
     def starter_lines(block: re.Match) -> str:
         indent = block["indent"]
@@ -207,8 +206,7 @@ def grade(exercise: Exercise, path: Path, *, transport: Transport | None = None,
 
     Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
     the student's number, where each has defaults of their own. All comparisons together may take
-    `seconds` of a processor. `tell` hears of each outcome when it is there.
-    """
+    `seconds` of a processor. `tell` hears of each outcome when it is there."""
     if reason := obstacle(exercise, path):
         return for_all_checks(exercise, reason.outcome, reason.message)
     student, outcomes = Student(path, transport or LocalTransport(path)), []

@@ -357,8 +357,7 @@ class Stopwatch:
     """Processor seconds and threads of a worker, with all that it starts, during a call.
 
     `chain` are the processes from the sandbox to the worker: whatever the worker leaves behind ends
-    up with one of them. What else there is, and is none of `others`, the worker has started.
-    """
+    up with one of them. What else there is, and is none of `others`, the worker has started."""
 
     def __init__(self, chain: list[int], others: set[int]) -> None:
         self.chain, self.others = chain, others

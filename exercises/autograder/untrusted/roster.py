@@ -5,8 +5,7 @@ give to what they hand on.
     s02,Given Family,12345;someone@example.org,3:2
 
 `key` is what else a name may have of a student, several with a ; between them. `extension` is a
-number of days, for every week or, as 3:2, two for week 3.
-"""
+number of days, for every week or, as 3:2, two for week 3."""
 
 import csv
 import io

@@ -70,9 +70,10 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     result; see `missing_heads`. Raises `UserError` when an encoder parameter is absent, a shape
     differs from what `config` says, or the output matrix is not that of the word embeddings.
     """
-    named: Weights = {}
+    found: Weights = {}
     for path in weight_files(folder):
-        named |= {common_name(name): array for name, array in read_safetensors(path).items()}
+        found |= read_safetensors(path)
+    named = {name: found[own] for own, name in common_names(found).items()}
     shapes = parameter_shapes(config)
     weights = {name: named[name] for name in shapes if name in named}
 
@@ -119,15 +120,15 @@ def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
 
 def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
     """In words, what a checkpoint has beside the encoder and `parts`, such as a classifier."""
-    shapes, found = parameter_shapes(config), set()
+    shapes, own, found = parameter_shapes(config), [], set()
     for path in weight_files(folder):
         with safe_open(path, framework="np") as file:
-            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
-        for name in names:
-            if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
-                found.add(part)
-            elif name not in shapes and not name.endswith("position_ids"):
-                found.add(name if name.startswith("bert.") else name.split(".")[0])
+            own += file.keys()
+    for name in common_names(own).values():
+        if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
+            found.add(part)
+        elif name not in shapes and not name.endswith("position_ids"):
+            found.add(name if name.startswith("bert.") else name.split(".")[0])
     return in_words(sorted(found - {*parts}))
 
 
@@ -182,13 +183,19 @@ def as_float32(array: Any) -> np.ndarray:
     return array.astype(np.float32) if np.issubdtype(array.dtype, np.floating) else array
 
 
-def common_name(name: str) -> str:
-    """Today's name of a parameter that an older or a bare checkpoint names otherwise."""
+def common_names(names: Iterable[str]) -> dict[str, str]:
+    """Today's name of each parameter of a checkpoint, which an older or a bare one names otherwise.
+    It is bare if no name begins with `bert.`; else `pooler.` say is somebody's own layer."""
+    is_bare = not any(name.startswith("bert.") for name in names)
+    return {name: common_name(name, is_bare=is_bare) for name in names}
+
+
+def common_name(name: str, *, is_bare: bool) -> str:
     if name == "cls.predictions.decoder.bias":
         return "cls.predictions.bias"
     name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)
     name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
-    return re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name)
+    return re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name) if is_bare else name
 
 
 # The authors' models, which the Hub knows without an owner too.

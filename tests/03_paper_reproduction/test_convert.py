@@ -202,6 +202,18 @@ def test_old_names_without_a_prefix_become_todays(tmp_path):
         assert torch.equal(value, got[name]), name
 
 
+def test_a_layer_of_ones_own_is_not_taken_for_that_of_bert(tmp_path):
+    """A class around `self.bert` may have a `pooler` of its own beside it."""
+    source = saved("BertForPreTraining", tmp_path / "in")
+    arrays = load_file(tmp_path / "in" / FILE)
+    own = {"pooler.dense.weight": arrays["bert.pooler.dense.weight"] + 1}
+    save_file(arrays | own, tmp_path / "in" / FILE, metadata={"format": "pt"})
+    assert "left out: pooler" in run(tmp_path / "in", tmp_path / "out")
+    got = their_outputs(opened(tmp_path / "out"))
+    for name, value in their_outputs(source).items():
+        assert torch.equal(value, got[name]), name
+
+
 def test_several_files_with_an_index_become_one(tmp_path):
     source = their_model("BertForPreTraining")
     source.save_pretrained(tmp_path / "in", max_shard_size="8KB")

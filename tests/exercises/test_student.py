@@ -728,8 +728,9 @@ from dataclasses import dataclass
 class Sizes:
     factor: int
 
-SIZES = pickle.loads(pickle.dumps(Sizes(FACTOR)))
-def scale(x): return x * pickle.loads(pickle.dumps(SIZES)).factor
+SIZES = Sizes(FACTOR)
+LENGTH = len(pickle.dumps(SIZES))  # which looks the class up
+def scale(x): return x * SIZES.factor + len(pickle.dumps(SIZES)) - LENGTH
 """
 
 

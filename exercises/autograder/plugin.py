@@ -27,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{option} {path}: there is no folder {path.parent}: make it")
         if path and path.is_dir():
             raise pytest.UsageError(f"{option} {path}: that is a folder: name a file in it")
+    if (report := config.getoption("--report")) and report == config.getoption("--gradescope"):
+        raise pytest.UsageError(f"--report and --gradescope both name {report}: name two files")
     if not 0 <= (seed := config.getoption("--seed")) < 2**32:
         raise pytest.UsageError(f"--seed {seed}: it must be from 0 to {2**32 - 1}")
     if config.getoption("dist", "no") != "no":

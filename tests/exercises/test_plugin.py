@@ -271,6 +271,7 @@ def test_it_runs_from_the_folder_of_the_exercise_too():
         (["--report", "nowhere/r.json"], "--report nowhere/r.json: there is no folder nowhere"),
         (["--gradescope", "nowhere/r.json"], "there is no folder nowhere"),
         (["--report", "."], "--report .: that is a folder: name a file in it"),
+        (["--report", "r.json", "--gradescope", "r.json"], "both name r.json: name two files"),
         (["--seed", "-1"], "--seed -1: it must be from 0 to 4294967295"),
         (["--seed", "99999999999999999999"], "--seed 99999999999999999999: it must be from 0 to"),
         (["-p", "xdist", "-n", "2"], "grading needs one process: call pytest with -n 0"),

@@ -288,6 +288,25 @@ def test_who_is_excused_in_canvas__stays_so_whatever_was_handed_in(term, capsys)
     assert "no row for s03; s04: their" in told
 
 
+@pytest.mark.parametrize("column", ["Quiz week 1 (79)", "Week 1 of 2", "Week 1 (79)", "WEEK-1"])
+def test_a_column_of_canvas_that_is_not_quite_named_for_the_week__is_told(column, term, capsys):
+    play(term)
+    term.put("canvas.csv", f"Student,ID,{column}\nAda,1001,\n".encode())
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert term.rows("canvas.csv")[0][column] == "3.00"
+    told = f"warning: canvas.csv: the marks of week 1 go into the column {column!r}\n"
+    assert (told in capsys.readouterr().err) == (column in ("Quiz week 1 (79)", "Week 1 of 2"))
+
+
+def test_variants_without_a_roster__are_told_to_follow_from_the_names_of_folders(term, capsys):
+    term.put("course.toml", b"variants = true\n" + COURSE.encode())
+    term.put("w1/s02/softmax.py", answer("03"))
+    told = "variants = true without a --roster: the numbers follow from the names of folders"
+    for options, is_told in (([], True), (["--roster", "people.csv"], False), ([], False)):
+        term.call("w1", *options)
+        assert (told in capsys.readouterr().err) == is_told
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -37,6 +37,9 @@ def write_canvas(source: Path, target: Path, graded: list[Graded], week: Week,
     if len(found) != 1:
         raise UserError(f"{source.name} has {len(found)} columns with {' '.join(wanted)!r} in the "
                         f"name, not one: give week {week.name} a title in course.toml")  # fmt: skip
+    title = table[0][found[0]]
+    if rosters.tokens(re.sub(r"\(\d+\)$", "", title.strip())) != wanted:
+        rosters.warn(f"{source.name}: the marks of week {week.name} go into the column {title!r}")
     possible = [row[found[0]] for row in table if row[0].strip() == "Points Possible"]
     fill_in(table, found, possible, graded, week, roster, source)
     kept = [i for i, name in enumerate(table[0]) if name in OF_CANVAS or i in found]

@@ -130,6 +130,8 @@ def main() -> None:
     submissions, unread = gather(list(settings.submissions), out, roster, gone=settings.remove)
     if course.variants and not course.seed:
         raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
+    if course.variants and not roster:
+        warn("variants = true without a --roster: the numbers follow from the names of folders")
     claim(out)
     lock = hold(out / LOCK)
     if lock is None:

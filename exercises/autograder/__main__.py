@@ -31,8 +31,7 @@ CAPSTONE = find("25_capstone")
 class Diff:
     """Show what differs between your file and the solution, which explains each of its lines.
 
-    python -m autograder diff exercises/03_softmax/softmax.py
-    """
+    python -m autograder diff exercises/03_softmax/softmax.py"""
 
     file: Positional[Path]
     """a file of an exercise, edited or not"""
@@ -61,8 +60,7 @@ class Again:
     """Run one check on your file, and step through the call that fails: a debugger stops at the
     first line of your function, with the inputs of the check.
 
-    python -m autograder again 03_softmax the_backward_uses_its_axis
-    """
+    python -m autograder again 03_softmax the_backward_uses_its_axis"""
 
     exercise: Positional[str]
     """its folder, such as 03_softmax"""
@@ -127,8 +125,7 @@ class Capstone:
     """Train a small BERT with the functions of your capstone, and draw its curve over the
     reference's: about two minutes.
 
-    python -m autograder capstone
-    """
+    python -m autograder capstone"""
 
     file: Positional[Path] = CAPSTONE.starter
     """your file; functions that are still to do are taken from the reference"""
@@ -146,8 +143,7 @@ class Capstone:
 class Gradescope:
     """Write the zip that Gradescope takes as an autograder: these exercises, without solutions.
 
-    python -m autograder gradescope 03-05 --out week2.zip
-    """
+    python -m autograder gradescope 03-05 --out week2.zip"""
 
     exercises: Positional[str] = ""
     """a list such as 03-05,10"""
@@ -174,8 +170,7 @@ class Gradescope:
 class Variants:
     """Print the defaults that each student's answers have, where course.toml says variants = true.
 
-    python -m autograder variants --roster roster.csv > variants.csv
-    """
+    python -m autograder variants --roster roster.csv > variants.csv"""
 
     roster: Path
     """who is in the class"""

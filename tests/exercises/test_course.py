@@ -21,7 +21,7 @@ from autograder.course import (
     write_course,
 )
 from autograder.points import CATALOGUE, ROOT, find
-from autograder.untrusted.grade import Call, GradeSettings
+from autograder.untrusted.grade import Call, GradeSettings, main
 from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 
@@ -165,3 +165,13 @@ def test_the_plans__are_those_of_the_page():
     others = re.findall(r"(?m)^\| (\d+) weeks \| ([^|]+) \|", text)
     assert {int(weeks): listed for weeks, listed in others} | {12: PLANS[12]} == PLANS
     assert tomllib.loads("a = 1") == {"a": 1}
+
+
+@pytest.mark.parametrize("start", ["2027-13-01", "tomorrow", "2027-02-29"])
+def test_a_day_that_there_is_not__is_told_in_a_line(start, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bert-grade", "init", "--weeks", "12", "--start", start])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main()
+    told = f"error: --start {start}: no such day: write 2027-01-11\n"
+    assert capsys.readouterr().err == told and not list(tmp_path.iterdir())

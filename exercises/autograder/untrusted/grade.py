@@ -101,7 +101,7 @@ class InitSettings:
 
     weeks: Literal[6, 10, 12, 15]
     """how long the term is"""
-    start: Annotated[date | None, arg(metavar="DATE")] = None
+    start: Annotated[str | None, arg(metavar="DATE")] = None
     """the first day of the first week; each week is due on its seventh day"""
     out: Annotated[Path, arg(metavar="FILE")] = Path(COURSE)
     """the file to write"""
@@ -111,7 +111,11 @@ class InitSettings:
 def main() -> None:
     if sys.argv[1:2] == ["init"]:
         term = tyro.cli(InitSettings, prog="bert-grade init", args=sys.argv[2:])
-        write_course(term.out, term.weeks, term.start)
+        try:
+            start = None if term.start is None else date.fromisoformat(term.start)
+        except ValueError:
+            raise UserError(f"--start {term.start}: no such day: write 2027-01-11") from None
+        write_course(term.out, term.weeks, start)
         print(f"{term.out} has {term.weeks} weeks and a secret seed: fill in late days, and check "
               "the dates and their time zone")  # fmt: skip
         return

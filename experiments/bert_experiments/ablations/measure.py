@@ -102,15 +102,10 @@ def heldout_words(pretrained: Pretrained, settings: PretrainSettings) -> Figures
 
     def perplexity_and_share(recipe: MaskingRecipe) -> tuple[float, float]:
         task = Task(
-            dataset=data.heldout,
-            vocabulary=masking_vocabulary(data),
-            recipe=recipe,
-            seed=SEED,
-            device=torch.device("cpu"),
-            precision=torch.float32,
-            causal=reads_from_the_left,
+            dataset=data.heldout, vocabulary=masking_vocabulary(data), recipe=recipe, seed=SEED,
+            device=torch.device("cpu"), precision=torch.float32, causal=reads_from_the_left,
             has_sentence_task=False,
-        )
+        )  # fmt: skip
         found = evaluate(pretrained.model, task, examples=EXAMPLES)
         return math.exp(found["heldout_mlm_loss"]), found["heldout_mlm_accuracy"]
 
@@ -127,11 +122,9 @@ def heldout_words(pretrained: Pretrained, settings: PretrainSettings) -> Figures
 def settled_words(pretrained: Pretrained, settings: PretrainSettings, count: int) -> Figures:
     """First guesses on marked words of held-out stories, by what settles them; and of all."""
     found = measure_settled_words(
-        guess_of(pretrained),
-        pretrained.tokenizer,
-        stories(count, split="heldout", seed=1),
+        guess_of(pretrained), pretrained.tokenizer, stories(count, split="heldout", seed=1),
         seq_length=settings.seq_length,
-    )
+    )  # fmt: skip
     figures = {kind: part["accuracy"] for kind, part in found.items()}
     right, total = (sum(part[key] for part in found.values()) for key in ("right", "of"))
     return {**figures, "all": right / total}

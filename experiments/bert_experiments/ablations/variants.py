@@ -75,12 +75,9 @@ VARIANTS: dict[str, dict[str, dict]] = {
 
 
 def variants_of(
-    table: str,
-    *,
-    corpus: str = "storyworld",
-    steps: int | None = None,
+    table: str, *, corpus: str = "storyworld", steps: int | None = None,
     learning_rate: float | None = None,
-) -> dict[str, PretrainSettings]:
+) -> dict[str, PretrainSettings]:  # fmt: skip
     """The rows of a table ("5", "6", "8", "figure 5"), in its order, each with its own learning
     rate unless one is given for all.
 

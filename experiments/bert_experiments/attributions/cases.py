@@ -110,12 +110,9 @@ class Answered(NamedTuple):
 
 
 def cases_of(
-    task: Task,
-    examples: Sequence,
-    features: Sequence[Features],
-    predictions: Sequence,
+    task: Task, examples: Sequence, features: Sequence[Features], predictions: Sequence,
     tokenizer: Tokenizer,
-) -> list[Case]:
+) -> list[Case]:  # fmt: skip
     """Every answer to every example, in their order: of a tagged sentence one a word."""
     own: list[list[Features]] = [[] for _ in examples]
     for each in features:

@@ -145,15 +145,9 @@ class TaggerRun(NamedTuple):
 
 
 def train_tagger(
-    feature: Feature,
-    train: TaggingSet,
-    *,
-    num_tags: int,
-    recipe: TaggerRecipe,
-    judge: Callable[[BiLstmTagger], float],
-    seed: int,
-    device: torch.device | str = "cpu",
-) -> TaggerRun:
+    feature: Feature, train: TaggingSet, *, num_tags: int, recipe: TaggerRecipe,
+    judge: Callable[[BiLstmTagger], float], seed: int, device: torch.device | str = "cpu",
+) -> TaggerRun:  # fmt: skip
     """Train a new tagger; `judge` gives it a score on dev. That of the best round is kept.
 
     A function of its arguments: `seed` decides first values, dropout and the order of sentences.
@@ -182,13 +176,9 @@ def train_tagger(
 
 
 def one_epoch(
-    tagger: BiLstmTagger,
-    optimizer: torch.optim.Optimizer,
-    train: TaggingSet,
-    feature: Feature,
-    recipe: TaggerRecipe,
-    order: np.random.Generator,
-) -> None:
+    tagger: BiLstmTagger, optimizer: torch.optim.Optimizer, train: TaggingSet, feature: Feature,
+    recipe: TaggerRecipe, order: np.random.Generator,
+) -> None:  # fmt: skip
     """Every sentence once: forward, the mean of −log softmax(logits)[tag] over words, backward."""
     device = next(tagger.parameters()).device
     tagger.train()

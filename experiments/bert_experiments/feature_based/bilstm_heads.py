@@ -40,11 +40,9 @@ class LstmForSequenceClassification(BertForSequenceClassification):
         self.lstm = BiLstm(config.hidden_size, config.hidden_size)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch seq"],
-        token_type_ids: Int[Tensor, "batch seq"],
+        self, input_ids: Int[Tensor, "batch seq"], token_type_ids: Int[Tensor, "batch seq"],
         attention_mask: Int[Tensor, "batch seq"],
-    ) -> Float[Tensor, "batch labels"]:
+    ) -> Float[Tensor, "batch labels"]:  # fmt: skip
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         text = self.lstm(states, attention_mask.sum(dim=1)).ends
         return self.classifier(self.dropout(text))
@@ -58,11 +56,9 @@ class LstmForQuestionAnswering(BertForQuestionAnswering):
         self.lstm = BiLstm(config.hidden_size, config.hidden_size)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch seq"],
-        token_type_ids: Int[Tensor, "batch seq"],
+        self, input_ids: Int[Tensor, "batch seq"], token_type_ids: Int[Tensor, "batch seq"],
         attention_mask: Int[Tensor, "batch seq"],
-    ) -> SpanLogits:
+    ) -> SpanLogits:  # fmt: skip
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         states = self.lstm(states, attention_mask.sum(dim=1)).states
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
@@ -109,13 +105,9 @@ class OneRun(NamedTuple):
 
 
 def finetune_one(
-    data: TaskData,
-    checkpoint: str,
-    settings: FinetuneSettings,
-    *,
-    seed: int = 0,
+    data: TaskData, checkpoint: str, settings: FinetuneSettings, *, seed: int = 0,
     with_bilstm: bool = False,
-) -> OneRun:
+) -> OneRun:  # fmt: skip
     """One run of `bert-finetune`, in memory; without the BiLSTM it is the row above in the table.
 
     Where `settings` name a task, files or a checkpoint, these do not count: `data` and `checkpoint`

@@ -80,14 +80,9 @@ class Bench:
         """Train a tagger, and measure it on dev at its best."""
         dev = self.measured(vectors)
         run = train_tagger(
-            feature,
-            self.learned(vectors, seed),
-            num_tags=len(self.labels),
-            recipe=self.recipe,
-            judge=partial(self.judge, dev=dev, feature=feature),
-            seed=seed,
-            device=self.device,
-        )
+            feature, self.learned(vectors, seed), num_tags=len(self.labels), recipe=self.recipe,
+            judge=partial(self.judge, dev=dev, feature=feature), seed=seed, device=self.device,
+        )  # fmt: skip
         return run.score
 
     def judge(self, tagger: BiLstmTagger, *, dev: TaggingSet, feature: Feature) -> float:

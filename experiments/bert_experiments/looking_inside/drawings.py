@@ -32,12 +32,9 @@ GROWS, SIGNED = "Blues", "RdBu"  # color maps: from zero up; from minus to plus,
 
 
 def draw_tokens(
-    tokens: Sequence[str],
-    kinds: Sequence[str] | None = None,
-    *,
-    notes: Mapping[str, Sequence] | None = None,
-    title: str = "",
-) -> Picture:
+    tokens: Sequence[str], kinds: Sequence[str] | None = None, *,
+    notes: Mapping[str, Sequence] | None = None, title: str = "",
+) -> Picture:  # fmt: skip
     """A row of boxes, a token in each, colored by its kind; long rows are broken at the margin.
 
     kinds: for each token one of `KINDS`, or any other word, or "" for a box without color.
@@ -131,16 +128,9 @@ def draw_line_of_tokens(
 
 
 def draw_heat(
-    table: Float[np.ndarray, "rows columns"],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    label: str,
-    title: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    numbers: bool = False,
-) -> Picture:
+    table: Float[np.ndarray, "rows columns"], rows: Sequence[str], columns: Sequence[str], *,
+    label: str, title: str = "", xlabel: str = "", ylabel: str = "", numbers: bool = False,
+) -> Picture:  # fmt: skip
     """A table as colors, its rows and columns named: attention, similarities, probabilities.
 
     label: what a color stands for, with its unit. numbers: also write each value.
@@ -183,11 +173,9 @@ def write_numbers(axes: Axes, table: np.ndarray, *, decimals: int = 2) -> None:
 
 
 def draw_arrays(
-    arrays: Mapping[str, Float[np.ndarray, "..."] | Int[np.ndarray, "..."]],
-    *,
-    decimals: int = 2,
+    arrays: Mapping[str, Float[np.ndarray, "..."] | Int[np.ndarray, "..."]], *, decimals: int = 2,
     title: str = "",
-) -> Picture:
+) -> Picture:  # fmt: skip
     """Small arrays side by side, every number written, each under its name and shape."""
     tables = {name: np.atleast_2d(array) for name, array in arrays.items()}
     shapes: dict[str, Shaped[np.ndarray, "..."]] = dict(arrays)

@@ -86,13 +86,9 @@ def one_hidden(rows: Rows, generator: torch.Generator) -> TensorBatch:
 
 
 def teach(
-    weights: dict[str, Tensor],
-    loss_of: Callable[[torch.Generator], Tensor],
-    *,
-    steps: int,
-    peak: float,
-    seed: int = 0,
-) -> list[float]:
+    weights: dict[str, Tensor], loss_of: Callable[[torch.Generator], Tensor], *, steps: int,
+    peak: float, seed: int = 0,
+) -> list[float]:  # fmt: skip
     """So many steps of Adam on what `loss_of` draws, up to the peak rate and down to zero; moves
     `weights` in place and returns the losses."""
     adam = torch.optim.AdamW(weights.values(), lr=peak)

@@ -226,13 +226,10 @@ def judge_reached(column: str, found: Found) -> Verdict:
 def checkpoint_page(settings: TableSettings) -> Page:
     found = find(settings)
     return Page(
-        title=TITLES[settings.name],
-        results=found.results,
-        columns=found.columns,
-        notes=notes(found, settings),
-        verdicts=verdicts_of(found, settings),
+        title=TITLES[settings.name], results=found.results, columns=found.columns,
+        notes=notes(found, settings), verdicts=verdicts_of(found, settings),
         rule=f"{RULE_REACHED}\n\n{RULE}",
-    )
+    )  # fmt: skip
 
 
 def notes(found: Found, settings: TableSettings) -> str:

@@ -76,15 +76,10 @@ def trials_of(column: Column, settings: TableSettings, start: Start, seed: int) 
 def features_page(settings: TableSettings) -> Page:
     found = features_table(settings)
     return Page(
-        title=TITLES["7"],
-        results=found.results,
-        columns=(MEASURE,),
-        headings={MEASURE: "F1 of names"},
-        notes=notes(found, settings),
-        verdicts=verdicts_of(found.results),
-        theirs=beside(found.results),
-        their_title="the paper",
-    )
+        title=TITLES["7"], results=found.results, columns=(MEASURE,),
+        headings={MEASURE: "F1 of names"}, notes=notes(found, settings),
+        verdicts=verdicts_of(found.results), theirs=beside(found.results), their_title="the paper",
+    )  # fmt: skip
 
 
 def notes(found: Features, settings: TableSettings) -> str:

@@ -80,12 +80,9 @@ class Trial:
         """A name to read, and a fingerprint of the settings and of the weights it starts from."""
         settings = self.settings
         identified = {
-            **identity(settings),
-            "how": self.how,
-            "start": weights_of(start_of(settings)),
-            "checkpoint": settings.from_scratch,
-            "model": None,
-        }
+            **identity(settings), "how": self.how, "start": weights_of(start_of(settings)),
+            "checkpoint": settings.from_scratch, "model": None,
+        }  # fmt: skip
         content = json.dumps(identified, sort_keys=True, default=str)
         fingerprint = hashlib.sha256(content.encode()).hexdigest()[:8]
         start = "untrained_" if settings.from_scratch else ""

@@ -9,14 +9,10 @@ RATES = tuple(Run(f"rate {RATE * each:.2g}", {"learning_rate": RATE * each}) for
 WIDTHS = (32, 64, 128)
 TEXTS = (3, 30, 300, STORIES)
 SIZES = tuple(
-    Run(
-        f"{stories} stories, {width} wide",
-        {"hidden_size": width, "intermediate_size": 4 * width},
-        Text(stories=stories),
-    )
-    for width in WIDTHS
-    for stories in TEXTS
-)
+    Run(f"{stories} stories, {width} wide", {"hidden_size": width, "intermediate_size": 4 * width},
+        Text(stories=stories))
+    for width in WIDTHS for stories in TEXTS
+)  # fmt: skip
 
 # Whole words are hidden, in training and in the exam: a piece can be guessed from its neighbors.
 VOCABULARIES = tuple(

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bert_experiments.report.figures import TITLES, in_words, spread
-from bert_experiments.report.page import Page
+from bert_experiments.report.page import Page, check_report
 from bert_experiments.report.verdicts import Claim, Verdict
+from bert_run.errors import UserError
 
 RESULTS = Path(__file__).parents[2] / "results"
 REPORT = re.compile(r"python -m bert_experiments\.[^`]*?--report")
@@ -111,3 +112,56 @@ def test_a_page_is_written_with_its_figures_beside_it(tmp_path):
     assert found["verdicts"] == [
         {"answer": "reproduced", "claim": "More is better", "reason": "so it is"}
     ]
+
+
+PROGRAM = "python -m bert_experiments.feature_based"
+CALL = re.compile(r"python -m bert_experiments\.[\w.]+|benchmarks/\w+\.py")
+WITHOUT_A_COMMAND = {"README.md", "d2l.md", "demo.md", "finetuning_cls.md", "grader.md",
+                     "looking_inside.md", "numpy_demo.md", "wikipedia.md"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in sorted(RESULTS.glob("*.md")) if page.name not in WITHOUT_A_COMMAND],
+    ids=lambda page: page.stem,
+)
+def test_a_stored_page_may_be_written_again_by_its_command_and_by_no_other(page):
+    program = CALL.search(page.read_text("utf-8"))[0]
+    check_report(page, program, with_picture=True)
+    with pytest.raises(UserError, match="has not written it: choose another name"):
+        check_report(page, "python -m bert_experiments.other", with_picture=True)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        f"# Notes\n\nToday I tried `{PROGRAM}`: it is slow.\n",
+        f"# Notes\n\n{PROGRAM} --seeds 3 was slow.\n",
+        f"# Notes\n\nWhat I ran:\n\n```\n{PROGRAM} --seeds 3\n```\n\nIt was slow.\n",
+        f"# Notes\n\n```\necho hello\n{PROGRAM}\n```\n",
+        f"# Notes\n\n```\n{PROGRAM}_of_mine\n```\n",
+        f"```\n{PROGRAM}\n```\n",
+    ],
+)
+def test_notes_that_only_mention_the_command_are_not_written_over(notes, tmp_path):
+    (tmp_path / "notes.md").write_text(notes)
+    with pytest.raises(UserError, match=r"exists, and .* has not written it: choose another name"):
+        check_report(tmp_path / "notes.md", PROGRAM, with_picture=False)
+
+
+@pytest.mark.parametrize("lead", ["", "A sentence."])
+def test_what_lies_beside_an_own_page_must_be_its_own_too(tmp_path, lead):
+    report = tmp_path / "page.md"
+    command = f"{PROGRAM} --report page.md"
+    page = Page("A study", {"a": [{"x": 0.5}]}, ("x",), [], lead=lead, picture="a curve")
+    page.write(report, command)
+    check_report(report, PROGRAM, with_picture=True)
+    report.with_suffix(".png").write_bytes(b"a photograph")
+    with pytest.raises(UserError, match=r"its picture would be written over .*page\.png"):
+        check_report(report, PROGRAM, with_picture=True)
+    report.write_text(page.markdown(command, report.with_suffix(".png")))
+    check_report(report, PROGRAM, with_picture=True)
+    for content in ("{}", "no JSON", '{"command": "python -m another"}'):
+        report.with_suffix(".json").write_text(content)
+        with pytest.raises(UserError, match=r"its figures would be written over .*page\.json"):
+            check_report(report, PROGRAM, with_picture=True)

@@ -8,6 +8,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import statistics
 import sys
 import time
@@ -165,6 +166,18 @@ def hush() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
+
+
+def is_call_of(program: str, line: str) -> bool:
+    return bool(re.match(rf"(python )?{re.escape(program)}[\s`]", f"{line}\n"))
+
+
+def is_page_of(program: str, text: str) -> bool:
+    """Whether a text begins like the pages of a program: a title, then the command that made it. A
+    sentence may stand between the two if the versions follow the command."""
+    form = r"# .+\n\n(.+\n\n)?(?:Made by `|```\n(?:make site\n)?)([^`]+)`+\s*(\w+, Python )?"
+    begin = re.match(form, text)
+    return bool(begin) and is_call_of(program, begin[2]) and bool(begin[3] or not begin[1])
 
 
 def kept_record(path: Path, **fields: type) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from bert_experiments.report.figures import (
     NOTHING,
     Results,
     in_words,
+    is_call_of,
+    is_page_of,
     measures_in,
     summary,
     title_of,
@@ -193,23 +195,26 @@ def check_report(
     option: str = "--report",
 ) -> None:  # fmt: skip
     """Raise `UserError` unless `program` can write FILE.md there, and what lies beside it, without
-    replacing somebody else's file. Its own reports begin with the command that made them."""
+    replacing somebody else's file. Its own reports begin with the command that made them, its own
+    figures name it, and its own pictures are shown in the report."""
     if report is None:
         return
     if report.suffix != ".md":
         raise UserError(f"{option} is {report}: its name must end in .md")
     if not report.parent.is_dir():
         raise UserError(f"{option} {report}: there is no folder {report.parent}")
-    if report.exists():
-        if not report.is_file() or program not in report.read_text("utf-8", "replace")[:400]:
-            raise UserError(
-                f"{option} {report} exists, and {program} has not written it: choose another name"
-            )
-        return
-    beside = (("figures", ".json", with_figures), ("picture", ".png", with_picture))
-    for what, suffix, is_written in beside:
-        path = report.with_suffix(suffix)
-        if is_written and path.exists():
+    page = report.read_text("utf-8", "replace") if report.is_file() else ""
+    if report.exists() and not is_page_of(program, page):
+        raise UserError(
+            f"{option} {report} exists, and {program} has not written it: choose another name"
+        )
+    figures, picture = report.with_suffix(".json"), report.with_suffix(".png")
+    made = parse_object(figures.read_bytes())[1].get("command") if figures.is_file() else None
+    for what, path, is_written, is_own in (
+        ("figures", figures, with_figures, is_call_of(program, str(made))),
+        ("picture", picture, with_picture, f"]({picture.name})" in page),
+    ):
+        if is_written and path.exists() and not is_own:
             raise UserError(
                 f"{option} {report}: its {what} would be written over {path}, which is there "
                 "already: choose another name"

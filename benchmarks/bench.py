@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from bench_report.page import write_page
+from bench_report.page import PARTS, write_page
 from bench_sections import data, demo, encoding, gpu, grading, growth, questions, training
 from bench_sections.machine import described
 from bench_sections.saved import FOLDER, Saved
 from tyro.conf import arg
 
+from bert_experiments.report.figures import is_page_of
 from bert_run.config import Whole, check_numbers
 from bert_run.errors import UserError, command
 
@@ -67,19 +68,31 @@ class BenchSettings:
         asked = [name for name in names if name in questions.SECTIONS]
         if asked and len(names) > 1:
             raise UserError(f"--only {asked[0]}: it has a page of its own, so call it alone")
+        object.__setattr__(self, "sections", names or tuple(SECTIONS))
+        if self.out is None and not self.quick:
+            out = Path("results") / f"{self.question or 'benchmarks'}.md"
+            object.__setattr__(self, "out", out)
         if self.out is not None:
             self.check_page(self.out)
-        object.__setattr__(self, "sections", names or tuple(SECTIONS))
 
-    @staticmethod
-    def check_page(out: Path) -> None:
+    def check_page(self, out: Path) -> None:
         """What `check_report` asks for, which would load torch into this process."""
         if out.suffix != ".md":
             raise UserError(f"--out is {out}: its name must end in .md")
         if not out.parent.is_dir():
-            raise UserError(f"--out {out}: there is no folder {out.parent}")
-        if out.exists() and "benchmarks/bench.py" not in out.read_text("utf-8", "replace")[:400]:
-            raise UserError(f"--out {out} exists, and no bench has written it: choose another name")
+            raise UserError(f"--out {out}: there is no folder {out.parent}: make it, or name "
+                            "another page with --out")  # fmt: skip
+        if out.exists():
+            text = out.read_text("utf-8", "replace") if out.is_file() else ""
+            if not is_page_of("benchmarks/bench.py", text):
+                raise UserError(f"--out {out} exists, and no bench has written it: choose another "
+                                "name")  # fmt: skip
+            return
+        for part in () if self.question else PARTS:
+            picture = out.with_name(f"{out.stem}_{part.option}.png")
+            if part.picture and picture.exists():
+                raise UserError(f"--out {out}: a picture would be written over {picture}, which is "
+                                "there already: choose another name")  # fmt: skip
 
     @property
     def question(self) -> str | None:
@@ -99,16 +112,13 @@ def say_where_it_stands(saved: Saved) -> None:
 def main() -> None:
     settings = tyro.cli(BenchSettings, prog="python benchmarks/bench.py")
     saved = Saved(settings.figures, quick=settings.quick)
-    out = settings.out
-    if out is None and not settings.quick:
-        out = Path("results") / f"{settings.question or 'benchmarks'}.md"
     say_where_it_stands(saved)
     for name in settings.sections:
         begin = time.perf_counter()
         ALL[name](saved, rounds=settings.rounds, full=settings.full)
         print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
         # After each section, so that a stopped bench leaves a page.
-        text = write_page(saved, out, settings.question)
+        text = write_page(saved, settings.out, settings.question)
     print(text)
 
 

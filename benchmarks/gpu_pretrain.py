@@ -523,14 +523,13 @@ def page(rows: dict[str, list[str]], peaks: Peaks, device: torch.device, called:
 def unmeasured_page() -> str:
     return f"""# Pretraining on a GPU
 
-{NOT_MEASURED} On a machine with one:
-
 ```
 {COMMAND}
 ```
 
-The command replaces this page with tables for BERT base (with `--large`, also for large): tokens
-per second, percentage of the device's peak, and memory, at lengths 128 and 512, in bf16 and TF32,
+{NOT_MEASURED} On a machine with one, the command
+replaces this page with tables for BERT base (with `--large`, also for large): tokens per second,
+percentage of the device's peak, and memory, at lengths 128 and 512, in bf16 and TF32,
 compiled and not, with `transformers` measured in the same run. The vocabulary is padded to a
 multiple of 64. Further tables give the cost of making the pairs, the attention kernel in use, and
 where the time of a step goes.

@@ -36,6 +36,7 @@ from bench_sections import (  # noqa: E402
 from bench_sections.saved import Saved  # noqa: E402
 
 from bert_experiments.cost import floating_point_operations  # noqa: E402
+from bert_experiments.report.page import check_report  # noqa: E402
 from bert_run.config import BertConfig  # noqa: E402
 from bert_run.errors import UserError  # noqa: E402
 
@@ -480,8 +481,8 @@ def test_the_fingerprint_of_the_code_is_that_of_what_is_measured(monkeypatch, tm
 # The command.
 
 
-def bench(*options: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "benchmarks/bench.py", *options], cwd=ROOT,
+def bench(*options: str, folder: Path = ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, str(ROOT / "benchmarks/bench.py"), *options], cwd=folder,
                           capture_output=True, text=True)  # fmt: skip
 
 
@@ -499,6 +500,32 @@ def test_a_wrong_option_is_told_in_one_line(options, said):
     done = bench(*options)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_the_default_page_is_checked_before_anything_is_measured(tmp_path):
+    asked = ("--only", "cost", "--figures", str(tmp_path / "figures"))
+    page, picture = tmp_path / "results/benchmarks.md", tmp_path / "results/benchmarks_cost.png"
+
+    def error() -> str:
+        done = bench(*asked, folder=tmp_path)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+        assert not (tmp_path / "figures").exists()
+        return done.stderr
+
+    assert error().startswith("error: --out results/benchmarks.md: there is no folder results: mak")
+    page.parent.mkdir()
+    picture.write_bytes(b"a photograph")
+    assert "a picture would be written over results/benchmarks_cost.png" in error()
+    page.write_text("# My own\n\nSee `python benchmarks/bench.py`.\n")
+    assert "error: --out results/benchmarks.md exists, and no bench has written it" in error()
+
+
+def test_the_page_of_a_gpu_that_was_not_measured_may_be_written_again(tmp_path):
+    import gpu_pretrain
+
+    report = tmp_path / "page.md"
+    report.write_text(gpu_pretrain.unmeasured_page())
+    check_report(report, "benchmarks/gpu_pretrain.py", with_picture=False, with_figures=False)
 
 
 NOT_ITS_OWN = "error: --out README.md exists, and benchmarks/{} has not written it: choose another"

@@ -40,6 +40,7 @@ from bert_experiments.looking_inside.senses import (
     stories_with_senses,
 )
 from bert_experiments.report.models import TokensInMemory, untrained
+from bert_experiments.report.page import check_summary, mark_folder
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained
@@ -508,6 +509,28 @@ def test_a_word_missing_from_the_sentence_is_told_in_one_line(small_run, tmp_pat
     assert code == 2
     assert 'error: --word "stork" does not stand in "The crane spread' in errors
     assert "Traceback" not in errors
+    assert not (tmp_path / "inside").exists()
+
+
+@pytest.mark.parametrize("name", ["heads.png", "senses.png", "blanks.png"])
+def test_a_picture_in_a_folder_that_is_not_its_own_is_not_written_over(name, tmp_path, look):
+    (tmp_path / name).write_bytes(b"a photograph")
+    code, output, errors = look("--checkpoint", "nowhere", "--out", tmp_path)
+    assert (code, output) == (2, "")
+    assert errors == (
+        f"error: --out {tmp_path} holds another program's {name}: choose another folder\n"
+    )
+    assert (tmp_path / name).read_bytes() == b"a photograph"
+
+
+def test_a_call_that_was_stopped_between_its_pictures_may_be_repeated(tmp_path):
+    fields = ("checkpoint", "heads")
+    mark_folder(tmp_path, *fields)
+    (tmp_path / "heads.png").write_bytes(b"its own")
+    check_summary(tmp_path, *fields, pictures=["heads.png"])
+    (tmp_path / "summary.json").write_text('{"checkpoint": "a", "heads": 1}')
+    mark_folder(tmp_path, *fields)  # figures that are there stay until new ones replace them
+    assert (tmp_path / "summary.json").read_text() == '{"checkpoint": "a", "heads": 1}'
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,12 @@ from bert_experiments.looking_inside.heads import (
     measure_heads,
     story_batches,
 )
-from bert_experiments.looking_inside.neighbors import find_neighbors, neighbors_text, sentences_of
+from bert_experiments.looking_inside.neighbors import (
+    find_neighbors,
+    neighbors_text,
+    sentences_of,
+    vectors_of,
+)
 from bert_experiments.looking_inside.senses import (
     Reports,
     draw_senses_by_layer,
@@ -37,7 +42,7 @@ from bert_experiments.looking_inside.senses import (
     words_with_two_senses,
 )
 from bert_experiments.report.models import untrained
-from bert_experiments.report.page import check_summary, write_json
+from bert_experiments.report.page import check_summary, mark_folder, write_json
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.config import Whole, check_numbers
 from bert_run.device import choose_device
@@ -46,6 +51,8 @@ from bert_run.errors import UserError, command
 LONGEST = 128  # tokens of a pair or story that is read
 PAIRS = 128  # that every head is measured on
 FEWEST_STORIES = 40
+FIGURES = ("checkpoint", "heads", "neighbors", "senses", "blanks")  # of summary.json
+PICTURES = ("heads.png", "senses.png", "blanks.png")
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class LookingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        check_summary(self.out, "checkpoint", "heads", "neighbors", "senses", "blanks")
+        check_summary(self.out, *FIGURES, pictures=PICTURES)
         check_text(self.sentence)
         if not self.sentence.strip():
             raise UserError(f"--sentence is empty: give one with the word {self.word}")
@@ -92,12 +99,19 @@ def look_inside(settings: LookingSettings) -> dict:
         )
     folders = [] if settings.run is None else checkpoints_by_step(settings.run)
     pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
-    settings.out.mkdir(parents=True, exist_ok=True)
+    vectors_of(pretrained, settings.sentence, settings.word)  # raises before anything is written
+    reports = measure_senses(pretrained, held_out, seq_length=seq_length_of(pretrained))
+    if settings.sense_word not in reports:
+        raise UserError(
+            f"--sense-word {settings.sense_word}: both senses must stand within the "
+            f"{seq_length_of(pretrained)} tokens that the model reads; take a model that reads more"
+        )
+    mark_folder(settings.out, *FIGURES)
     return {
         "checkpoint": str(settings.checkpoint),
         "heads": look_at_heads(pretrained, settings),
         "neighbors": look_at_neighbors(pretrained, settings),
-        "senses": look_at_senses(pretrained, settings, held_out),
+        "senses": look_at_senses(pretrained, settings, held_out, reports),
         "blanks": look_at_blanks(folders, settings) if folders else None,
     }
 
@@ -108,12 +122,9 @@ def seq_length_of(pretrained: Pretrained) -> int:
 
 def look_at_heads(pretrained: Pretrained, settings: LookingSettings) -> dict:
     batches = story_batches(
-        pretrained,
-        list(stories(settings.stories, split="heldout")),
-        pairs=PAIRS,
-        seq_length=seq_length_of(pretrained),
-        batch_size=16,
-    )
+        pretrained, list(stories(settings.stories, split="heldout")), pairs=PAIRS,
+        seq_length=seq_length_of(pretrained), batch_size=16,
+    )  # fmt: skip
     report = measure_heads(pretrained.model.bert, batches)
     draw_heads(report, settings.out / "heads.png")
     print_heading("Attention heads: where do words look?")
@@ -149,14 +160,8 @@ def look_at_neighbors(pretrained: Pretrained, settings: LookingSettings) -> list
 
 
 def look_at_senses(
-    pretrained: Pretrained, settings: LookingSettings, held_out: list[Story]
+    pretrained: Pretrained, settings: LookingSettings, held_out: list[Story], reports: Reports
 ) -> dict:
-    reports = measure_senses(pretrained, held_out, seq_length=seq_length_of(pretrained))
-    if settings.sense_word not in reports:
-        raise UserError(
-            f"--sense-word {settings.sense_word}: both senses must stand within the "
-            f"{seq_length_of(pretrained)} tokens that the model reads; take a model that reads more"
-        )
     before = measure_senses(untrained(pretrained), held_out, seq_length=seq_length_of(pretrained))
     draw_senses_by_layer(reports, before, settings.sense_word, settings.out / "senses.png")
     print_heading("Two senses of a word: told apart in % of cases, by layer")

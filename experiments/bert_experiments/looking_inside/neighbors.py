@@ -90,15 +90,8 @@ def word_vectors(
     return [place for _, place, _ in found], torch.stack(vectors, dim=1)
 
 
-def find_neighbors(
-    pretrained: Pretrained, sentence: str, word: str, candidates: Iterable[str], *,
-    top: int = 4, batch_size: int = 64,
-) -> list[LayerNeighbors]:  # fmt: skip
-    """Among the words of the candidate sentences, those most like `word` in `sentence` (cosine), in
-    the embeddings and in every layer.
-
-    Raises `UserError` if `word` does not stand in `sentence`.
-    """
+def vectors_of(pretrained: Pretrained, sentence: str, word: str) -> Float[Tensor, "states hidden"]:
+    """Those of a word. Raises `UserError` if it does not stand in the sentence."""
     places, vectors = word_vectors(pretrained, [sentence])
     chosen = next((i for i, place in enumerate(places) if place.word == word.lower()), None)
     if chosen is None:
@@ -106,7 +99,16 @@ def find_neighbors(
             f'--word "{word}" does not stand in "{sentence}": its words are '
             f"{', '.join(place.word for place in places)}"
         )
-    asked = vectors[:, chosen]  # (states, hidden)
+    return vectors[:, chosen]
+
+
+def find_neighbors(
+    pretrained: Pretrained, sentence: str, word: str, candidates: Iterable[str], *,
+    top: int = 4, batch_size: int = 64,
+) -> list[LayerNeighbors]:  # fmt: skip
+    """Among the words of the candidate sentences, those most like `word` in `sentence` (cosine), in
+    the embeddings and in every layer."""
+    asked = vectors_of(pretrained, sentence, word)
     others = {text for text in candidates if text != sentence}
     others = sorted(others, key=lambda text: (len(text), text))  # like lengths together
     encodings = pretrained.tokenizer.encode_batch(others)

@@ -178,9 +178,9 @@ def command_of(program: str, settings: object) -> str:
     return line
 
 
-def check_summary(out: Path, *fields: str) -> None:
-    """Raise `UserError` unless a study can leave its `summary.json`, of these fields, in a folder:
-    one of another program, or a training run, is not to be written over."""
+def check_summary(out: Path, *fields: str, pictures: Sequence[str] = ()) -> None:
+    """Raise `UserError` unless a study can leave its `summary.json`, of these fields, in a folder,
+    and its pictures: those of another program, or a training run, are not to be written over."""
     path = out / "summary.json"
     if out.is_file():
         raise UserError(f"--out {out} is a file: give a folder")
@@ -188,6 +188,17 @@ def check_summary(out: Path, *fields: str) -> None:
         raise UserError(f"--out {out} is the folder of a training run: choose another one")
     if path.is_file() and parse_object(path.read_bytes())[1].keys() != set(fields):
         raise UserError(f"--out {out} holds another program's summary.json: choose another folder")
+    for name in pictures:
+        if (out / name).exists() and not path.exists():
+            raise UserError(f"--out {out} holds another program's {name}: choose another folder")
+
+
+def mark_folder(out: Path, *fields: str) -> None:
+    """Make a study's folder. A `summary.json` without figures marks it as the study's own, also
+    when that is stopped between its pictures."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / "summary.json").exists():
+        write_json(out / "summary.json", dict.fromkeys(fields))
 
 
 def check_report(

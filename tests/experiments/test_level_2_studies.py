@@ -160,6 +160,19 @@ def test_both_poolings_are_fine_tuned_and_measured(checkpoint, tmp_path):
     pooling.PoolingSettings(out=settings.out)  # its own figures may be written again
 
 
+def test_pooling__fewer_examples_than_a_batch_are_refused_for_nothing_would_be_learned():
+    with pytest.raises(UserError, match="--examples 31 fill no batch of 32: give more, or a small"):
+        pooling.PoolingSettings(examples=31)
+    pooling.PoolingSettings(examples=32)
+    pooling.PoolingSettings(examples=31, batch_size=31)
+
+
+def test_pooling__a_picture_that_it_has_not_drawn_is_not_written_over(tmp_path):
+    (tmp_path / "cls.png").write_bytes(b"a photograph")
+    with pytest.raises(UserError, match=r"holds another program's cls\.png: choose another folder"):
+        pooling.PoolingSettings(out=tmp_path)
+
+
 @pytest.mark.parametrize("study", [bert_or_gpt.Comparison, pooling.PoolingSettings])
 def test_a_study_is_not_written_over_a_run_or_the_figures_of_another(study, tmp_path):
     (tmp_path / "summary.json").write_text('{"heldout": {}}')

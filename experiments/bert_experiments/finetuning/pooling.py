@@ -21,7 +21,7 @@ from torch import Tensor
 from bert_corpus.storyworld import sentiment
 from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.looking_inside.attention_maps import attention_of
-from bert_experiments.report.page import check_summary, write_json
+from bert_experiments.report.page import check_summary, mark_folder, write_json
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors
 from bert_run.config import (
@@ -84,7 +84,7 @@ class PoolingSettings:
     """a BERT folder; `make demo` leaves one here"""
     out: Path = Path("runs/pooling")
     examples: Count = 2000
-    """reviews to learn from; each is seen once an epoch"""
+    """reviews to learn from, each once an epoch, except those that fill no whole batch"""
     epochs: Count = 2
     batch_size: BatchSize = 32
     learning_rate: LearningRate = 5e-4
@@ -93,7 +93,12 @@ class PoolingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        check_summary(self.out, "cls", "mean")
+        check_summary(self.out, "cls", "mean", pictures=["cls.png"])
+        if self.examples < self.batch_size:
+            raise UserError(
+                f"--examples {self.examples} fill no batch of {self.batch_size}: give more, or a "
+                "smaller --batch-size"
+            )
 
 
 def fine_tune(
@@ -109,14 +114,14 @@ def fine_tune(
     read = [w for name, w in weights.items() if not name.startswith(("cls.", "bert.pooler"))]
     adam = torch.optim.AdamW(read, lr=settings.learning_rate, weight_decay=0.01, fused=True)
     data = reviews(tokenizer, 0, settings.examples, "train")
-    steps = settings.epochs * (settings.examples // settings.batch_size)
+    batches = settings.examples // settings.batch_size  # of an epoch
+    steps = settings.epochs * batches
     bar = progress_bar(steps, f"{pooling}, seed {seed}", unit="step")
     torch.manual_seed(seed)  # dropout
     for step in range(steps):
-        within = step % (settings.examples // settings.batch_size)
-        if within == 0:
+        if step % batches == 0:
             order = torch.from_numpy(generator.permutation(settings.examples))
-        rows = order[within * settings.batch_size : (within + 1) * settings.batch_size]
+        rows = order[step % batches * settings.batch_size :][: settings.batch_size]
         batch = {name: tensor[rows] for name, tensor in data.items()}
         F.cross_entropy(label_logits(bert, batch, pooling), batch["labels"]).backward()
         adam.param_groups[0]["lr"] = settings.learning_rate * (1 - step / steps)
@@ -160,7 +165,7 @@ def compare(settings: PoolingSettings) -> dict[str, list[float]]:
         )
     start = load_weights(settings.checkpoint, config)
     tokenizer = load_tokenizer(settings.checkpoint)
-    settings.out.mkdir(parents=True, exist_ok=True)
+    mark_folder(settings.out, "cls", "mean")
     found: dict[str, list[float]] = {"cls": [], "mean": []}
     for pooling, accuracies in found.items():
         for seed in range(settings.seeds):

@@ -14,7 +14,7 @@ import tyro
 
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
+from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.report.page import check_summary, write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
@@ -90,12 +90,13 @@ def measure(folder: Path, *, causal: bool, count: int) -> dict[str, dict[str, fl
 
 
 def table(both_sides: dict, causal: dict) -> str:
-    """As Markdown; `other` is another sentence, which for GPT counts only if it came before."""
+    """As Markdown, the kinds that were asked for; `other` is another sentence, which for GPT counts
+    only if it came before."""
     names = {"left": "words on its left", "right": "words on its right",
              "both": "both sides together", "other": "another sentence"}  # fmt: skip
     lines = ["| the word is determined by | both sides (BERT) | left side only (GPT) | words |",
              "|---|---|---|---|"]  # fmt: skip
-    for kind in SETTLED_BY:
+    for kind in both_sides:
         lines.append(
             f"| {names[kind]} | {both_sides[kind]['accuracy']:.1%} | "
             f"{causal[kind]['accuracy']:.1%} | {causal[kind]['of']:,} |"

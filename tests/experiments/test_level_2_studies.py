@@ -173,6 +173,14 @@ def test_pooling__a_picture_that_it_has_not_drawn_is_not_written_over(tmp_path):
         pooling.PoolingSettings(out=tmp_path)
 
 
+def test_bert_or_gpt__a_kind_of_which_no_word_was_asked_for_has_no_row():
+    figures = {"right": 1, "of": 2, "accuracy": 0.5}
+    text = bert_or_gpt.table(*[{"left": figures, "other": figures}] * 2)
+    assert [line.split(" | ")[0] for line in text.splitlines()[2:]] == [
+        "| words on its left", "| another sentence",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("study", [bert_or_gpt.Comparison, pooling.PoolingSettings])
 def test_a_study_is_not_written_over_a_run_or_the_figures_of_another(study, tmp_path):
     (tmp_path / "summary.json").write_text('{"heldout": {}}')

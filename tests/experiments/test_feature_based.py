@@ -414,3 +414,8 @@ def test_texts_are_learned_on_the_left_to_right_model_with_and_without_it(
     data = TaskData("toy", kind, examples, examples[:4])
     run = finetune_one(data, str(left_to_right), settings, seed=1, with_bilstm=with_bilstm)
     assert run.best["accuracy"] == max(run.course) == 1.0
+
+
+def test_an_empty_list_of_features_is_refused_before_any_work():
+    with pytest.raises(UserError, match="--features names none: give all, or some of those in"):
+        FeatureSettings(features=())

@@ -226,3 +226,9 @@ def test_lora_study__searches_the_rate_on_other_texts_and_a_seed_of_its_own(tmp_
 def test_lora_settings__name_the_tasks_that_there_are():
     with pytest.raises(UserError, match="--tasks names: choose of sst-2, pos"):
         lora.LoraSettings(data=Path("somewhere"), tasks=("names",))
+
+
+@pytest.mark.parametrize("tasks", [(), ("sentiment", "sentiment")])
+def test_lora_settings__want_at_least_one_task_and_each_once(tasks):
+    with pytest.raises(UserError, match=r"--tasks .*: give one or more .*sentiment.*, each once"):
+        lora.LoraSettings(tasks=tasks)

@@ -90,16 +90,15 @@ class FeatureSettings:
             raise UserError("--train and --dev go together: give both files")
         if self.task and self.train:
             raise UserError(f"--task {self.task} and --train exclude each other")
+        if not self.features:
+            raise UserError("--features names none: give all, or some of those in --help")
         check_report(self.report, PROGRAM, with_picture=False)
 
     def recipe(self, hidden_size: int) -> TaggerRecipe:
         return TaggerRecipe(
-            width=self.width or hidden_size,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            rounds=self.rounds,
-            dropout=self.dropout,
-        )
+            width=self.width or hidden_size, learning_rate=self.learning_rate,
+            batch_size=self.batch_size, rounds=self.rounds, dropout=self.dropout,
+        )  # fmt: skip
 
 
 def open_tags(settings: FeatureSettings) -> TaskData:

@@ -128,6 +128,9 @@ class LoraSettings:
         for task in self.tasks:
             if task not in known:
                 raise UserError(f"--tasks {task}: choose of {', '.join(known)}")
+        if len(set(self.tasks)) < max(1, len(self.tasks)):
+            names = " ".join(self.tasks) or "names none"
+            raise UserError(f"--tasks {names}: give one or more of {', '.join(known)}, each once")
 
 
 FOLDERS = {"sst-2": "sst2", "pos": "ud-english-ewt"}  # in --data

@@ -190,6 +190,37 @@ def test_study__writes_a_page_with_every_statement_and_does_no_run_twice(
     assert (tmp_path / "page.png").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("sentences", [1, 3, 30, 100, 299])
+def test_scores_settings__so_few_sentences_that_a_set_would_be_empty_are_refused(sentences):
+    told = f"--sentences is {sentences}: it must be a whole number from 300"
+    with pytest.raises(UserError, match=told):
+        study.ScoresSettings(sentences=sentences)
+
+
+def test_study__is_complete_with_the_fewest_sentences(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "trained", guessed)
+    monkeypatch.setattr(statements, "DRAWS", 4)
+    settings = study.ScoresSettings(seeds=1, sentences=300, runs=tmp_path)
+    fewest = runs.Sets(texts.load_texts(None, 300), settings.sizes)
+    evidence = statements.Evidence(study.measure(settings, fewest), fewest)
+    page = study.page_of(evidence, statements.reliability_bins(evidence))
+    for title in statements.STATEMENTS:
+        assert len(statements.rows_of(page.results, title)) > 1
+    assert np.isfinite(
+        [value for each in page.results.values() for value in each[0].values()]
+    ).all()
+
+
+@pytest.mark.parametrize("sentences", [300, 301, 317, 400, 1_000, 5_000])
+def test_sets__both_halves_of_the_held_out_phrases_have_the_rare_label(sentences):
+    """What the page says: the halves are random, so their shares differ, but neither is empty."""
+    sizes = study.ScoresSettings(sentences=sentences).sizes
+    rare = texts.labels_of(runs.Sets(texts.load_texts(None, sentences), sizes).rare_heldout)
+    first, second = np.split(rare, [len(rare) // 2])
+    assert min(first.sum(), second.sum()) >= 3 and rare.mean() == pytest.approx(runs.RARE, abs=0.01)
+    assert "in training and held out; the held-out ones are halved at random" in study.NOTES
+
+
 def test_load_texts__says_what_a_folder_lacks(tmp_path):
     with pytest.raises(UserError, match=r"there is no folder .*train\.tsv"):
         texts.load_texts(tmp_path, 10)

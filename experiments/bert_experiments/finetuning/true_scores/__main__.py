@@ -9,7 +9,7 @@ stopped goes on with the next one.
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 import tyro
@@ -28,7 +28,7 @@ from bert_experiments.finetuning.true_scores.texts import load_texts
 from bert_experiments.report.figures import measured_once, say
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_finetuning.finetune import fingerprint
-from bert_run.config import Count, check_numbers
+from bert_run.config import Count, Whole, check_numbers
 from bert_run.errors import command
 from bert_run.training_loop import progress_bar
 
@@ -43,8 +43,8 @@ class ScoresSettings:
     data: Path | None = None
     """a folder with sst2 and ud-english-ewt; without it StoryWorld stands in"""
     seeds: Count = SEEDS
-    sentences: Count = Sizes.sentences
-    """in all; about half of them are held out"""
+    sentences: Annotated[int, Whole(300, 10**9)] = Sizes.sentences
+    """in all, 300 at least, so that no set is empty; about half of them are held out"""
     runs: Path = Path("runs/true_scores")
     """what the runs said; the same call goes on where it was stopped"""
     out: Path | None = None
@@ -128,10 +128,10 @@ NOTES = (
     "phrases that were split at random, evaluated on the remaining phrases and on phrases of other "
     "sentences. *Rate search*: [CLS] and the mean of all tokens; the rate of each is chosen on "
     "dev. *Calibration*: ten bins; the temperature is fitted on dev, everything else is measured "
-    "on test. *Rare label*: 5% of the phrases are positive, in training and in both held-out "
-    "halves. *Long texts*: classifying the kind of a document, read 40 words at a time. *Error "
-    "analysis*: 50% more training phrases, with or without a negation. *Collapsed*: more than 99% "
-    "of the answers are the same."
+    "on test. *Rare label*: 5% of the phrases are positive, in training and held out; the held-out "
+    "ones are halved at random. *Long texts*: classifying the kind of a document, read 40 words at "
+    "a time. *Error analysis*: 50% more training phrases, with or without a negation. *Collapsed*: "
+    "more than 99% of the answers are the same."
 )
 
 

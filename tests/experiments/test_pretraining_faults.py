@@ -12,7 +12,7 @@ from bert_experiments.pretraining_faults import __main__ as command
 from bert_experiments.pretraining_faults import exam, faults, questions, runs
 from bert_experiments.pretraining_faults.runs import HEALTHY, Parts, Run, Text
 from bert_paper import masking
-from bert_run.errors import Diverged
+from bert_run.errors import Diverged, UserError
 
 SHORT = {"steps": 10, "warmup_steps": 2, "eval_every": 5, "eval_examples": 16, "batch_size": 8}
 FEW = Text(stories=3)
@@ -134,3 +134,14 @@ def test_exam__the_faults_with_values_are_faults_of_the_gallery():
     assert exam.VALUES.keys() <= {run.name for run in faults.FAULTS}
     for answer in (answer for taken in exam.EXAMS for answer in taken.answers):
         assert set(answer.diagnosis) <= {run.name for run in faults.FAULTS}
+
+
+@pytest.mark.parametrize("option", [{"report": "exam.md"}, {"questions": True}])
+def test_exam__options_that_change_nothing_are_refused(option, tmp_path):
+    settings = {name: tmp_path / value if name == "report" else value
+                for name, value in option.items()}  # fmt: skip
+    with pytest.raises(
+        UserError, match=f"--{next(iter(option))} changes nothing with --exam: leave"
+    ):
+        command.FaultsSettings(exam=3, **settings)
+    command.FaultsSettings(exam=3)

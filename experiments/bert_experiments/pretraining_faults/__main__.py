@@ -24,7 +24,7 @@ from bert_experiments.pretraining_faults.runs import EVERY, HEALTHY, KIND, STORI
 from bert_experiments.report.figures import measured_once, spread
 from bert_experiments.report.page import Page, aligned, check_report, command_of, wrapped
 from bert_run.config import Whole, check_numbers
-from bert_run.errors import command
+from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
@@ -47,6 +47,9 @@ class FaultsSettings:
     def __post_init__(self) -> None:
         check_numbers(self)
         check_report(self.report, PROGRAM, with_picture=True)
+        for name in ("questions", "report"):
+            if self.exam is not None and getattr(self, name):
+                raise UserError(f"--{name} changes nothing with --exam: leave it out")
 
 
 def measure(runs: Sequence[Run], folder: Path) -> dict[str, list[dict]]:

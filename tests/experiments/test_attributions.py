@@ -353,3 +353,41 @@ def test_a_model_without_a_task_must_be_told_what_to_read(folder, tmp_path):
         attribute(AttributionSettings(checkpoint=folder, task="names", out=tmp_path, device="cpu"))
     with pytest.raises(UserError, match="exclude each other"):
         AttributionSettings(("a",), task="names")
+
+
+def test_examples_keep_their_numbers_and_those_without_text_are_counted(folder, tmp_path, capsys):
+    file = tmp_path / "texts.csv"
+    file.write_text("text,id\nthe cat,1\n,2\nanna sat,3\n")
+    settings = AttributionSettings(checkpoint=folder, input=str(file), labels=False, device="cpu",
+                                   out=tmp_path / "out")  # fmt: skip
+    attribute(settings)
+    shown = capsys.readouterr().out
+    numbers = [line.split()[0] for line in shown.splitlines() if "answer: " in line]
+    assert numbers == ["1", "3"]
+    told = "Examples without text, left out but counted in the numbers: 1."
+    assert told in shown.splitlines()
+    page = (tmp_path / "out" / "errors.html").read_text("utf-8")
+    assert "<small>3</small>" in page and "<small>2</small>" not in page and told in page
+    file.write_text("text,id\n,1\n,2\n")
+    with pytest.raises(UserError, match="there is no word to look at"):
+        attribute(settings)
+
+
+@pytest.mark.parametrize("name, value, option", [
+    ("data", Path("x"), "--data"), ("labels", False, "--no-labels"), ("examples", 3, "--examples"),
+])  # fmt: skip
+def test_options_that_change_nothing_with_a_text_are_refused(name, value, option):
+    with pytest.raises(UserError, match=f"^{option} changes nothing with a text: leave it out$"):
+        AttributionSettings(("a",), **{name: value})
+
+
+@pytest.mark.parametrize("name", ["errors.html", "errors.png"])
+def test_a_page_or_picture_that_it_has_not_made_is_not_written_over(folder, tmp_path, name):
+    (tmp_path / name).write_text("my own")
+    told = r"holds another program's errors\.html or errors\.png: choose another folder"
+    with pytest.raises(UserError, match=told):
+        AttributionSettings(("the cat",), checkpoint=folder, out=tmp_path)
+    assert (tmp_path / name).read_text() == "my own"
+    for _ in range(2):  # its own are written again
+        attribute(AttributionSettings(("the cat",), checkpoint=folder, out=tmp_path / "own",
+                                      device="cpu"))  # fmt: skip

@@ -4,7 +4,7 @@ For each error the words with their gradient × input and the last layer's atten
 `bert_experiments.attributions.attribution` says what the two mean, and what they do not.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -29,6 +29,7 @@ from bert_run.training_loop import progress_bar
 TESTED = 200  # answers that the masking test is done on
 PICTURED = 5
 MANY = 200  # from here on a bar is shown
+OF_ITS_PAGES = "<p>gradient: gradient × input"  # by which they are known
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,22 @@ class AttributionSettings:
             raise UserError("a text, --task and --input exclude each other: give one")
         if self.columns is not None and self.input is None:
             raise UserError("--columns are those of a file: name it with --input")
+        for option, name in (
+            ("--data", "data"),
+            ("--no-labels", "labels"),
+            ("--examples", "examples"),
+        ):
+            if self.text and getattr(self, name) != getattr(AttributionSettings, name):
+                raise UserError(f"{option} changes nothing with a text: leave it out")
         if self.out.is_file():
             raise UserError(f"--out {self.out} is a file: give a folder")
+        page = self.out / "errors.html"
+        is_own = page.is_file() and OF_ITS_PAGES in page.read_text("utf-8", "replace")
+        if not is_own and (page.exists() or page.with_suffix(".png").exists()):
+            raise UserError(
+                f"--out {self.out} holds another program's errors.html or errors.png: choose "
+                "another folder"
+            )
 
 
 def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any]:
@@ -93,19 +108,22 @@ def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any
 def read_input(settings: AttributionSettings, task: Task) -> list[Any]:
     columns = parse_columns(settings.columns, labeled=settings.labels)
     if not settings.labels:
-        queries = from_source(settings.input, type(task), columns)
-        return [each.example for each in queries if not each.example.is_empty]
+        return [each.example for each in from_source(settings.input, type(task), columns=columns)]
     return list(task.read(settings.input, columns=columns, labels=task.head.labels, stream=False))
 
 
-def answers_of(predictor: Predictor, examples: list[Any]) -> list[Case]:
-    """Every answer of the model, right or wrong."""
+def answers_of(predictor: Predictor, given: list[Any]) -> list[Case]:
+    """Every answer of the model, right or wrong; where there is no text there is none."""
     finetuned, task = predictor.finetuned, predictor.task
+    places = [place for place, each in enumerate(given) if not each.is_empty]
+    examples = [given[place] for place in places]
+    check_pairs(examples, predictor.saved)
     features = task.encode(examples, finetuned.tokenizer, max_length=predictor.max_length)
     named = "answering" if len(features) >= MANY else None
     logits = logits_of(finetuned.model, task, features, progress=named)
     predictions = task.predict(examples, features, logits)
-    return cases_of(task, examples, features, predictions, finetuned.tokenizer)
+    cases = cases_of(task, examples, features, predictions, finetuned.tokenizer)
+    return [replace(c, features=c.features._replace(example=places[c.example])) for c in cases]
 
 
 class Chosen(NamedTuple):
@@ -153,8 +171,8 @@ READ_AS = (
 def attribute(settings: AttributionSettings) -> None:
     predictor = Predictor.open(settings.checkpoint, device=settings.device)
     examples = examples_of(settings, predictor)
-    check_pairs(examples, predictor.saved)
-    cases = answers_of(predictor, examples)
+    empty = sum(each.is_empty for each in examples)
+    cases = answers_of(predictor, examples) if empty < len(examples) else []
     if not cases:
         raise UserError("there is no word to look at")
     shown, what = chosen_cases(cases, settings, predictor.task)
@@ -168,9 +186,10 @@ def attribute(settings: AttributionSettings) -> None:
     mask_id = predictor.finetuned.tokenizer.token_to_id("[MASK]")
     has_choice = not isinstance(predictor.task, Regression)
     test = None
-    if len(examples) > 1 and has_choice and mask_id is not None:
+    if len(examples) - empty > 1 and has_choice and mask_id is not None:
         test = masking_test(attributor, sample, mask_id=mask_id)
-    notes = [note for note in (what, READ_AS, note_of(test)) if note]
+    left_out = f"Examples without text, left out but counted in the numbers: {empty:,}."
+    notes = [note for note in (what, left_out if empty else "", READ_AS, note_of(test)) if note]
     for each in found:
         print(terminal_lines(each, color=has_colors()) + "\n")
     print("\n\n".join(map(wrapped, notes)))

@@ -128,7 +128,7 @@ def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
         if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
             found.add(part)
         elif name not in shapes and not name.endswith("position_ids"):
-            found.add(name if name.startswith("bert.") else name.split(".")[0])
+            found.add(name if name.startswith(("bert.", "pooler.")) else name.split(".")[0])
     return in_words(sorted(found - {*parts}))
 
 

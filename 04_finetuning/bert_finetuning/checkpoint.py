@@ -41,10 +41,8 @@ class InitialModel(NamedTuple):
     note: str
 
 
-def init_from(
-    checkpoint: str | Path, model_type: type[BertWithHead], head: HeadConfig, *, seed: int,
-    **changes: Any,
-) -> InitialModel:  # fmt: skip
+def init_from(checkpoint: str | Path, model_type: type[BertWithHead], head: HeadConfig, *,
+              seed: int, **changes: Any) -> InitialModel:  # fmt: skip
     """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub. The
     head that it has is never taken over; `changes` are to the config: dropout. Raises `UserError`
     if this is no BERT folder, is damaged, or reads in a way that the head cannot use."""
@@ -71,10 +69,8 @@ def init_from(
     return InitialModel(model, tokenizer, note)
 
 
-def init_from_scratch(
-    config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
-    head: HeadConfig, seed: int,
-) -> InitialModel:  # fmt: skip
+def init_from_scratch(config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
+                      head: HeadConfig, seed: int) -> InitialModel:  # fmt: skip
     """The same model with nothing learned, by which the worth of pretraining is measured. The
     vocabulary is the tokenizer's; all other sizes are those of `config`."""
     pad_id = tokenizer.token_to_id("[PAD]")

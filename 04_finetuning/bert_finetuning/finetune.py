@@ -9,8 +9,6 @@ In Python the same run leaves no files; so the notebooks of this chapter learn:
 learned = learn(load_named("sentiment"), settings)
 learned.scores["accuracy"]
 learned.predict([TextExample("The food was delicious.")])
-
-What the command leaves in its folder is listed in the README of this chapter.
 """
 
 import hashlib
@@ -84,10 +82,8 @@ def finetune(settings: FinetuneSettings) -> "Outcome":
     return outcome
 
 
-def learn(
-    data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False,
-    device: torch.device | str = "cpu",
-) -> train.SeedRun:  # fmt: skip
+def learn(data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False,
+          device: torch.device | str = "cpu") -> train.SeedRun:  # fmt: skip
     """One seed in memory, in float32; on the CPU it is a function of its arguments. Returns the
     finished run: its `model`, and the `predictions` and `scores` on dev."""
     few = few_of(data.train, settings.few_shot, seed=seed)
@@ -108,11 +104,10 @@ def identity(settings: FinetuneSettings) -> dict[str, Any]:
 class Finetuning:
     """What all seeds, and all combinations of a grid, have in common."""
 
-    def __init__(
-        self, settings: FinetuneSettings, data: TaskData, *, initial: InitialModel | None = None,
-        ranks: Ranks = ALONE, device: torch.device | str = "cpu",
-        precision: torch.dtype = torch.float32,
-    ) -> None:  # fmt: skip
+    def __init__(self, settings: FinetuneSettings, data: TaskData, *,
+                 initial: InitialModel | None = None, ranks: Ranks = ALONE,
+                 device: torch.device | str = "cpu",
+                 precision: torch.dtype = torch.float32) -> None:  # fmt: skip
         """`initial`: what the first seed begins from, if it is not what `settings` say."""
         self.settings, self.data = settings, data
         self.ranks, self.device, self.precision = ranks, device, precision
@@ -203,14 +198,12 @@ class Finetuning:
         results = grid[chosen]
         best = max(results, key=lambda result: result.best[metric])
         majority = self.task.majority(self.examples(best.seed), self.data.dev)
-        return Outcome(
-            task=self.data.name, metric=metric, start=self.note,
-            examples=(settings.few_shot or len(self.data.train), len(self.data.dev)),
-            majority=self.task.score(self.data.dev, majority), results=results,
-            folder=settings.out / chosen / f"seed-{best.seed}",
-            grid=grid if settings.grid else {}, chosen=chosen,
-            inputs=self.inputs, seen=replace(self.data, train=self.examples(best.seed)).seen,
-        )  # fmt: skip
+        return Outcome(task=self.data.name, metric=metric, start=self.note,
+                       examples=(settings.few_shot or len(self.data.train), len(self.data.dev)),
+                       majority=self.task.score(self.data.dev, majority), results=results,
+                       folder=settings.out / chosen / f"seed-{best.seed}",
+                       grid=grid if settings.grid else {}, chosen=chosen, inputs=self.inputs,
+                       seen=replace(self.data, train=self.examples(best.seed)).seen)  # fmt: skip
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> train.SeedResult:
         """The result of a seed; what is left of its run is done first."""
@@ -393,12 +386,10 @@ class Measured:
     def as_json(self) -> dict[str, Any]:
         labels, counts = self.confusion
         matrix = {"labels": labels, "right_by_predicted": counts.tolist()}
-        return {
-            "source": Path(self.source).name, "examples": len(self.examples),
-            "scores": self.scores, "interval_95": self.intervals,
-            **({"majority": self.majority} if self.majority else {}),
-            **({"confusion": matrix} if labels else {}),
-        }  # fmt: skip
+        return {"source": Path(self.source).name, "examples": len(self.examples),
+                "scores": self.scores, "interval_95": self.intervals,
+                **({"majority": self.majority} if self.majority else {}),
+                **({"confusion": matrix} if labels else {})}  # fmt: skip
 
     def table(self) -> str:
         """In a few lines, for people."""
@@ -445,20 +436,18 @@ class Outcome:
                  and all(name in each.best for each in self.results)]  # fmt: skip
         grid = {name: {"median": median_of(results, self.metric), "seeds": [*map(vars, results)]}
                 for name, results in self.grid.items()}  # fmt: skip
-        return {
-            "task": self.task, "metric": self.metric, "start": self.start,
-            "train_examples": self.examples[0], "dev_examples": self.examples[1],
-            "dev_examples_in_train": self.seen[0], "seeds": [vars(r) for r in self.results],
-            **{name: {n: function([r.best[n] for r in self.results]) for n in names}
-               for name, function in (("median", statistics.median), ("lowest", min),
-                                      ("highest", max))},
-            "majority": self.majority, **({"test": self.test.as_json()} if self.test else {}),
-            "best_seed": self.best.seed,
-            "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
-            "questions that may have no answer the threshold",
-            **({"grid": grid, "chosen": self.chosen} if grid else {}),
-            "inputs": self.inputs, "settings": settings,
-        }  # fmt: skip
+        return {"task": self.task, "metric": self.metric, "start": self.start,
+                "train_examples": self.examples[0], "dev_examples": self.examples[1],
+                "dev_examples_in_train": self.seen[0], "seeds": [vars(r) for r in self.results],
+                **{name: {n: function([r.best[n] for r in self.results]) for n in names}
+                   for name, function in (("median", statistics.median), ("lowest", min),
+                                          ("highest", max))},
+                "majority": self.majority, **({"test": self.test.as_json()} if self.test else {}),
+                "best_seed": self.best.seed,
+                "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and "
+                "of questions that may have no answer the threshold",
+                **({"grid": grid, "chosen": self.chosen} if grid else {}),
+                "inputs": self.inputs, "settings": settings}  # fmt: skip
 
     def table(self) -> str:
         """In a few lines, for people."""

@@ -158,10 +158,8 @@ class Predictor:
     precision: torch.dtype = torch.float32
 
     @classmethod
-    def open(
-        cls, checkpoint: str | Path, *, device: str = "auto", precision: Precision = "auto",
-        max_length: int | None = None,
-    ) -> "Predictor":  # fmt: skip
+    def open(cls, checkpoint: str | Path, *, device: str = "auto", precision: Precision = "auto",
+             max_length: int | None = None) -> "Predictor":  # fmt: skip
         """Raises `UserError` if this is no fine-tuned model, or cannot read as much."""
         chosen = choose_device(device)
         if precision not in get_args(Precision):
@@ -216,10 +214,9 @@ class Predictor:
 
     def predict_alike(self, examples: Sequence[Example], *, progress: str | None = None) -> list:
         """Predictions for examples that have text, and the same shape. `progress` names a bar."""
-        return self.task.answers(
-            examples, self.finetuned.model, self.finetuned.tokenizer, max_length=self.max_length,
-            precision=self.precision, progress=progress,
-        )  # fmt: skip
+        model, tokenizer = self.finetuned.model, self.finetuned.tokenizer
+        return self.task.answers(examples, model, tokenizer, max_length=self.max_length,
+                                 precision=self.precision, progress=progress)  # fmt: skip
 
     def stream(self, queries: Iterable[Query]) -> Iterator[Answered]:
         """Predictions for any number of queries, in their order, in bounded memory."""
@@ -247,9 +244,8 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 
 
 def run(settings: PredictSettings) -> None:
-    predictor = Predictor.open(settings.checkpoint, device=settings.device,
-                               precision=settings.precision, max_length=settings.max_length
-                               )  # fmt: skip
+    machine = {"device": settings.device, "precision": settings.precision}
+    predictor = Predictor.open(settings.checkpoint, max_length=settings.max_length, **machine)
     if settings.score is not None:
         score(predictor, settings)
         return

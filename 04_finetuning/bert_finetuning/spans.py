@@ -21,10 +21,8 @@ class TokenSpan(NamedTuple):
     last: int
 
 
-def best_spans(
-    start: TokenLogits, end: TokenLogits, may_start: Bool[ndarray, "tokens"], *,
-    longest: int, n_best: int,
-) -> Iterator[tuple[float, TokenSpan]]:  # fmt: skip
+def best_spans(start: TokenLogits, end: TokenLogits, may_start: Bool[ndarray, "tokens"], *,
+               longest: int, n_best: int) -> Iterator[tuple[float, TokenSpan]]:  # fmt: skip
     """The spans of up to `longest` tokens with the highest scores, the best first. All spans are
     compared; the released code pairs only the `n_best` best starts with the `n_best` best ends, and
     may find none that fit together."""

@@ -224,10 +224,9 @@ def checkpoint_layers(model: base.BertWithHead) -> None:
 # --- One step ------------------------------------------------------------------------------------
 
 
-def training_step(
-    model: base.BertWithHead, optimizer: torch.optim.Optimizer, parts: Sequence[MicroBatch], *,
-    precision: torch.dtype, max_grad_norm: float, ranks: Ranks = base.ALONE,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+def training_step(model: base.BertWithHead, optimizer: torch.optim.Optimizer,
+                  parts: Sequence[MicroBatch], *, precision: torch.dtype, max_grad_norm: float,
+                  ranks: Ranks = base.ALONE) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The gradient of the whole batch, one micro-batch after another, summed over all ranks; then
     one update. The loss of a part is the mean over its answers, weighted by their share of all
     answers of the batch, on all ranks: a mean of means would give the words of short sentences more
@@ -244,18 +243,13 @@ def training_step(
         share = mean * (part.count / answers)
         share.backward()
         loss += share.detach()
-    sum_gradients(model, ranks)
+    if ranks.size > 1:  # all ranks get the sum, exchanged as one long vector
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        vector_to_parameters(ranks.sum(parameters_to_vector(gradients)), gradients)
     norm = clip_gradients(model.parameters(), max_grad_norm)
     optimizer.step()
     optimizer.zero_grad()
     return loss, norm
-
-
-def sum_gradients(model: base.BertWithHead, ranks: Ranks) -> None:
-    """Give every rank the sum of all ranks' gradients, exchanged as one long vector."""
-    if ranks.size > 1:
-        gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        vector_to_parameters(ranks.sum(parameters_to_vector(gradients)), gradients)
 
 
 class LogWindow:
@@ -339,11 +333,10 @@ class SeedRun:
     the weights, the optimizer's moments and its own number, from which the examples and dropout
     follow. So a run that was killed ends with the bits of one that was not."""
 
-    def __init__(
-        self, initial: InitialModel, data: TrainingData, evaluator: Evaluator, *,
-        precision: torch.dtype = torch.float32, device: torch.device | str = "cpu",
-        folder: Path | None = None, saved_task: Callable[[base.Task], SavedTask] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, initial: InitialModel, data: TrainingData, evaluator: Evaluator, *,
+                 precision: torch.dtype = torch.float32, device: torch.device | str = "cpu",
+                 folder: Path | None = None,
+                 saved_task: Callable[[base.Task], SavedTask] | None = None) -> None:  # fmt: skip
         """`saved_task`: what a saved model's folder says of its task."""
         self.data, self.evaluator, self.precision = data, evaluator, precision
         self.tokenizer, self.saved_task = initial.tokenizer, saved_task

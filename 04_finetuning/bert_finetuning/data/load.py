@@ -243,10 +243,8 @@ def first_files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
 # --- By files ------------------------------------------------------------------------------------
 
 
-def load_files(
-    train: str | Path, dev: str | Path | float, *, format: str | None = None,
-    columns: Columns = USUAL, seed: int = 0,
-) -> TaskData:  # fmt: skip
+def load_files(train: str | Path, dev: str | Path | float, *, format: str | None = None,
+               columns: Columns = USUAL, seed: int = 0) -> TaskData:  # fmt: skip
     """Two files, or two datasets of the Hub, in the format of a task type; without `format` the
     names and the first rows decide. `dev` may be a share of train, drawn by the seed. Labels are
     those of train; one that only dev has is an error with its row."""
@@ -370,10 +368,8 @@ def places_of_few(examples: Sequence[Example], count: int | None, *, seed: int) 
 # --- In words ------------------------------------------------------------------------------------
 
 
-def describe(
-    data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = (),
-    max_length: int = 0,
-) -> list[str]:  # fmt: skip
+def describe(data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = (),
+             max_length: int = 0) -> list[str]:  # fmt: skip
     """What was understood of the task's files, in aligned lines, printed before training starts."""
     task, tallies, columns = data.task, data.tallies, data.tallies[0].columns
     what = "pair of texts" if data.is_pairs else "text"

@@ -10,6 +10,5 @@ TASKS: dict[str, type[Task]] = {
     task.format: task
     for task in (Classification, Regression, Tagging, QuestionAnswering, MultipleChoice)
 }  # by the names that saved folders and --format have for them
-HEADS: dict[str, type[BertWithHead]] = {
-    task.model.__name__: task.model for task in TASKS.values()
-}  # by the names that `transformers` has for them
+# By the names that `transformers` has for them.
+HEADS: dict[str, type[BertWithHead]] = {task.model.__name__: task.model for task in TASKS.values()}

@@ -242,13 +242,9 @@ class BertWithHead(nn.Module):
         raise NotImplementedError
 
 
-def cross_entropy(
-    logits: Float[Tensor, "n classes"],
-    labels: Int[Tensor, "n"],
-    *,
-    ignored: int = IGNORED,
-    weights: Float[Tensor, "classes"] | None = None,
-) -> Float[Tensor, ""]:
+def cross_entropy(logits: Float[Tensor, "n classes"], labels: Int[Tensor, "n"], *,
+                  ignored: int = IGNORED, weights: Float[Tensor, "classes"] | None = None,
+                  ) -> Float[Tensor, ""]:  # fmt: skip
     """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
 
     Each loss is multiplied by the weight of its label, and the sum divided by the number of labels,
@@ -272,10 +268,9 @@ def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor
 
 
 @torch.no_grad()
-def logits_of(
-    model: BertWithHead, task: "Task", features: Sequence[Features], *,
-    precision: torch.dtype = torch.float32, ranks: Ranks = ALONE, progress: str | None = None,
-) -> list[Logits]:  # fmt: skip
+def logits_of(model: BertWithHead, task: "Task", features: Sequence[Features], *,
+              precision: torch.dtype = torch.float32, ranks: Ranks = ALONE,
+              progress: str | None = None) -> list[Logits]:  # fmt: skip
     """The model in evaluation: the logits of all features, in their order, without padding. Each
     rank reads its part, and all get all of them. `progress` names the bar to be shown."""
     was_training = model.training
@@ -533,10 +528,9 @@ class Task(ABC, Generic[ExampleType]):
     def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Any]:
         """One prediction an example, from the logits of its features."""
 
-    def answers(
-        self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *, max_length: int,
-        precision: torch.dtype = torch.float32, progress: str | None = None,
-    ) -> list[Any]:  # fmt: skip
+    def answers(self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *,
+                max_length: int, precision: torch.dtype = torch.float32,
+                progress: str | None = None) -> list[Any]:  # fmt: skip
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
         self.check_segments(features, model.config)
@@ -579,10 +573,8 @@ class Task(ABC, Generic[ExampleType]):
     needs_parts: ClassVar[bool] = False  # all of them; else what comes first may stand alone
 
     @classmethod
-    def from_texts(
-        cls, texts: Sequence[str], options: Mapping[str, str] | None = None, *,
-        pairs: bool | None = None,
-    ) -> list[ExampleType]:  # fmt: skip
+    def from_texts(cls, texts: Sequence[str], options: Mapping[str, str] | None = None, *,
+                   pairs: bool | None = None) -> list[ExampleType]:  # fmt: skip
         """What a command line asks: each text by itself, or all as the parts of one example, of
         which `options` name some (pair, question, context). `pairs`: whether the model has learned
         from pairs, if known. Raises `UserError` for an empty text and options of other tasks."""

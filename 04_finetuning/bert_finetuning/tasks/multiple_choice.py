@@ -34,9 +34,8 @@ class BertForMultipleChoice(BertWithHead):
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, 1)
 
-    def forward(
-        self, input_ids: ChoiceTokens, token_type_ids: ChoiceTokens, attention_mask: ChoiceTokens
-    ) -> Float[Tensor, "batch choices"]:
+    def forward(self, input_ids: ChoiceTokens, token_type_ids: ChoiceTokens,
+                attention_mask: ChoiceTokens) -> Float[Tensor, "batch choices"]:  # fmt: skip
         pairs = [x.flatten(0, 1) for x in (input_ids, token_type_ids, attention_mask)]
         pooled = self.bert(*pairs).pooled  # (batch · choices, hidden)
         return self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])

@@ -80,9 +80,8 @@ class BertForQuestionAnswering(BertWithHead):
         return span_loss(logits, batch["start_positions"], batch["end_positions"])
 
 
-def span_loss(
-    logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
-) -> Float[Tensor, ""]:
+def span_loss(logits: SpanLogits, start_positions: Int[Tensor, "batch"],
+              end_positions: Int[Tensor, "batch"]) -> Float[Tensor, ""]:  # fmt: skip
     """The mean of two means over examples: −log P(start) and −log P(end). As in `transformers`, a
     position past the end of the window does not count, and one before its beginning stands for
     [CLS]. (The released code has neither: an answer outside the window points to [CLS].)"""
@@ -207,10 +206,8 @@ class SpanPrediction:
         return self.candidates[0].start if self.text else None
 
 
-def answer_of(
-    context: str, windows: Sequence[tuple[Window, WindowLogits]], *, longest: int, n_best: int,
-    null_threshold: float | None,
-) -> SpanPrediction:  # fmt: skip
+def answer_of(context: str, windows: Sequence[tuple[Window, WindowLogits]], *, longest: int,
+              n_best: int, null_threshold: float | None) -> SpanPrediction:  # fmt: skip
     """The answer to one question from all windows of its text. Where `null_threshold` is None there
     always is one, if the text has any token."""
     spans = best_of_all(context, windows, longest=longest, n_best=n_best)
@@ -479,7 +476,6 @@ def choose_null_threshold(questions: Questions,
 
 
 # --- Answers in rows -----------------------------------------------------------------------------
-
 
 ANSWERS = ("answers", "answer", "answer_text", "is_impossible")  # columns, of which one is there
 PLACE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)  # 12.0 is how pandas writes 12 in some columns

@@ -56,9 +56,8 @@ class BertForTokenClassification(BertWithHead):
     def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (features.length, self.head.num_labels)
 
-    def loss(
-        self, logits: Float[Tensor, "batch seq labels"], batch: base.TensorBatch
-    ) -> Float[Tensor, ""]:
+    def loss(self, logits: Float[Tensor, "batch seq labels"],
+             batch: base.TensorBatch) -> Float[Tensor, ""]:  # fmt: skip
         labels = batch["labels"].flatten()
         return base.cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
 
@@ -123,7 +122,10 @@ class Tagging(base.Task[TaggedSentence]):
         """Sentences whose tags are all written well, and of those that may occur. Without labels
         also texts, which are split into words."""
         if not expected.labeled:
-            yield from map(untagged, rows)
+            for row in rows:
+                name = row.find(WORDS)
+                yield (TaggedSentence(tuple(row.texts(name))) if name
+                       else sentence_of(row.text("text")))  # fmt: skip
             return
         sentences, allowed, tally = list(map(tagged, rows)), expected.labels, expected.tally
         types = Tally()  # spellings of the types of names, whatever their prefix
@@ -318,9 +320,8 @@ class Tagging(base.Task[TaggedSentence]):
         total, types = entity_scores([e.tags for e in examples], [p.answer for p in predictions])
         return "type", types | {"all": total}
 
-    def gold_and_predicted(
-        self, examples: Sentences, predictions: base.Predictions
-    ) -> tuple[list[str], list[str]]:
+    def gold_and_predicted(self, examples: Sentences,
+                           predictions: base.Predictions) -> tuple[list, list]:  # fmt: skip
         return self.all_labels(examples), [tag for each in predictions for tag in each.answer]
 
 
@@ -385,12 +386,6 @@ def sentence_of(text: str) -> TaggedSentence:
 
 
 # --- Rows of words -------------------------------------------------------------------------------
-
-
-def untagged(row: Row) -> TaggedSentence:
-    """The words of a row, whatever its tags, or else those of its text."""
-    name = row.find(WORDS)
-    return TaggedSentence(tuple(row.texts(name))) if name else sentence_of(row.text("text"))
 
 
 def tagged(row: Row) -> TaggedRow:

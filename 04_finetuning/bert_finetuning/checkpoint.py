@@ -16,7 +16,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, read_tokenizer, save_tokenizer, train_wordpiece
-from bert_finetuning.data.rows import say
+from bert_finetuning.data.rows import Columns, say
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import HEADS, TASKS, base
 from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
@@ -131,12 +131,15 @@ class SavedTask:
     pairs: bool | None = None  # None: not known
     metrics: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    columns: Columns | None = None  # of the training set, by name; None: not known
 
     @classmethod
-    def of(cls, task: Task, name: str, *, max_length: int, pairs: bool) -> "SavedTask":
+    def of(cls, task: Task, name: str, *, columns: Columns | None = None,
+           **known: Any) -> "SavedTask":  # fmt: skip
         options = {name: value for name, value in vars(task).items()
                    if name not in ("head", "metrics")}  # fmt: skip
-        return cls(task.format, name, max_length, pairs, task.metrics, options)
+        named = columns if columns and not columns.numbered else None  # a number is no name
+        return cls(task.format, name, metrics=task.metrics, options=options, columns=named, **known)
 
     @classmethod
     def checked(cls, content: Any, folder: Path) -> "SavedTask":
@@ -144,14 +147,18 @@ class SavedTask:
         types = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
                  "options": dict}  # fmt: skip
         is_wrong = wrong_field({FIELD: content}, {FIELD: dict}, {})
-        problem = is_wrong or wrong_field(content, types, {})
+        problem = is_wrong or wrong_field(content, types, {"columns": dict})
+        columns = None if problem else content.get("columns")  # older folders lack them
+        if columns is not None:
+            problem = wrong_field(columns, {"text": str}, {"pair": str, "label": str})
+            columns = Columns(*map(columns.get, ("text", "pair", "label")))
         if not problem and content["format"] not in TASKS:
             problem = f"'format' is {content['format']!r}, none of {', '.join(TASKS)}"
         if problem:
             raise UserError(f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove "
                             f"{FIELD} from it, and the usual values count")  # fmt: skip
         return cls(**{name: content[name] for name in types}
-                   | {"metrics": tuple(content["metrics"])})  # fmt: skip
+                   | {"metrics": tuple(content["metrics"]), "columns": columns})  # fmt: skip
 
 
 def save_finetuned(model: BertWithHead, tokenizer: Tokenizer, folder: Path,

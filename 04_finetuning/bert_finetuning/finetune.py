@@ -161,11 +161,10 @@ class Finetuning:
         """The run of a seed, with the settings of one combination; in memory without a folder."""
         features, pad_id = self.features(seed), self.config.pad_token_id
         data = train.TrainingData(self.task, features, settings, seed, pad_id, self.ranks)
-        saved_task = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
-                             pairs=self.data.is_pairs)  # fmt: skip
+        saved = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
+                        pairs=self.data.is_pairs, columns=self.data.tallies[0].columns)  # fmt: skip
         return train.SeedRun(self.initial(seed), data, self.evaluator, precision=self.precision,
-                             device=self.device, folder=folder, saved_task=saved_task
-                             )  # fmt: skip
+                             device=self.device, folder=folder, saved_task=saved)  # fmt: skip
 
     @cached_property
     def inputs(self) -> "Inputs":

@@ -19,7 +19,6 @@ from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetun
 from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
     SEPARATORS,
-    USUAL,
     WORDS,
     Columns,
     Expected,
@@ -192,7 +191,8 @@ class Predictor:
     def query_of(self, item: Any, number: int) -> Query:
         place = f"item {number}"
         if isinstance(item, Mapping):
-            (query,) = from_rows(iter([Row(place, whole(dict(item)))]), type(self.task), USUAL)
+            expected = Expected(labeled=False, train=self.saved.columns)
+            (query,) = from_rows(iter([Row(place, whole(dict(item)))]), type(self.task), expected)
             return replace(query, line=None)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
@@ -258,8 +258,8 @@ def run(settings: PredictSettings) -> None:
     else:
         if source == "-" and sys.stdin.isatty():
             say("one text a line, Ctrl-D ends:")
-        columns = parse_columns(settings.columns, labeled=False)
-        queries = from_source(source, type(task), columns, tally)
+        columns = columns_for(settings.columns, predictor.saved, labeled=False)
+        queries = from_source(source, type(task), tally=tally, **columns)
     places: list[str] = []  # of each query, where it is, if it has no text
 
     def counted() -> Iterator[Answered]:
@@ -299,8 +299,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     task, saved, out, tally = predictor.task, predictor.saved, settings.out, Tally(settings.score)
     # A task of GLUE has its labels; a file that is called like one has others.
     by_place = not saved.task or [*task.head.labels] == getattr(GLUE.get(saved.task), "labels", 0)
-    examples = read_labeled(settings.score, task, columns=parse_columns(settings.columns),
-                            by_place=by_place, tally=tally)  # fmt: skip
+    examples = read_labeled(settings.score, task, by_place=by_place, tally=tally,
+                            **columns_for(settings.columns, saved))  # fmt: skip
     say(count_in_words(examples, tally))
     check_pairs(examples, saved)
     if not getattr(task, "has_null", True) and not all(each.answers for each in examples):
@@ -320,29 +320,38 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 # --- What a file, standard input or a dataset of the Hub asks ------------------------------------
 
 
-def from_source(source: str, task_type: type[Task], columns: Columns = USUAL,
-                tally: Tally | None = None) -> Iterator[Query]:  # fmt: skip
+def columns_for(given: str | None, saved: SavedTask, *, labeled: bool = True) -> dict[str, Columns]:
+    """The fields of `Expected` that say where columns are: as given, and else as in training."""
+    own, train = parse_columns(given, labeled=labeled), saved.columns
+    if given is not None and train is not None:
+        text, pair = (own.text, own.pair) if own.text else (train.text, own.pair or train.pair)
+        own, train = Columns(text, pair, own.label or train.label), None
+    return {"columns": own, "train": train}
+
+
+def from_source(source: str, task_type: type[Task], **expected: Any) -> Iterator[Query]:
     """One query for each row or line of plain text, in its place, so that answers can be joined to
-    them. Empty lines count, but not those between rows of tables and of JSON lines."""
-    task_type.check_columns(columns)
-    expected = Expected(columns, labeled=False, tally=tally or Tally())
+    them. Empty lines count, but not those between rows of tables and of JSON lines; `expected` are
+    fields of `Expected`."""
+    expected = Expected(labeled=False, **expected)
+    task_type.check_columns(expected.columns)
     if source == "-":
         source = STANDARD_INPUT
         rows = line_rows(source, text_lines(None), expected, may_be_text=True)
     else:
         rows = open_rows(source, expected, may_be_text=True)
-    return at_least_one(from_rows(rows, task_type, columns), source)
+    return at_least_one(from_rows(rows, task_type, expected), source)
 
 
-def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
+def from_rows(rows: Table, task_type: type[Task], expected: Expected) -> Iterator[Query]:
     """Which columns hold what is asked is found in the first row. Where another row lacks one of
     them, or has null there, that text is empty."""
-    asked = None
+    asked, columns = None, expected.columns
     for row in rows:
         if asked is None:
             names = [*task_type.parts, *task_type.contexts, "id"]
             if task_type.takes_columns and row.parts is None:
-                columns = columns.found_in(row, labeled=False)
+                columns = expected.columns_in(row)
                 names = [columns.text, columns.pair]
             asked = [row.spelled(name) for name in names if name and row.find([name])]
             lists = [name] if (name := row.find(task_type.lists)) else []

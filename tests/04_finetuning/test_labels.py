@@ -276,3 +276,25 @@ def test_questions_may_stand_one_on_a_line_of_a_json_file(tmp_path):
     row = '{"question": "who", "context": "b", "answers": {"text": ["b"], "answer_start": [0]}}'
     path.write_text(row + "\n" + row + "\n")
     assert len(load_files(path, path).train) == 2
+
+
+def test_dev__without_the_columns_that_were_named_has_its_own_usual_ones(table, tmp_path):
+    train = table(["pos", "neg"] * 6, header="Beschreibung,Note")
+    dev = tmp_path / "dev.csv"
+    dev.write_text("text,label\na film,pos\na play,neg\n")
+    columns = parse_columns("text=Beschreibung,label=Note")
+    data = load_files(train, dev, columns=columns)
+    assert [each.label for each in data.dev] == ["pos", "neg"]
+    assert data.tallies[1].columns == Columns("text", None, "label")
+    dev.write_text("said,label\na film,pos\n")
+    told = error_of(load_files, train, dev, columns=columns)
+    assert "has no 'Beschreibung'" in told and "name yours, --columns TEXT,LABEL" in told
+
+
+def test_a_text_that_is_missing__is_not_taken_for_a_label_that_is(table):
+    path = table(["pos", "neg"] * 6, header="text,label")
+    told = error_of(load_files, path, path, columns=parse_columns("text=Texte"))
+    assert "has no 'Texte'" in told and "name yours, --columns TEXT,LABEL" in told
+    path = table(["pos", "neg"] * 6, header="text,kind of it")
+    assert "has no 'label'" in (told := error_of(load_files, path, path))
+    assert "name yours, --columns label=NAME" in told

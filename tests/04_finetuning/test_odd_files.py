@@ -207,7 +207,7 @@ def test_a_txt_that_holds_a_table_or_json_is_read_as_that(tmp_path, lines):
 
 def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
     path = write(tmp_path / "a.txt", "id\tcomment", "1\tgood")
-    (asked,) = from_source(str(path), TASKS["texts"], Columns("comment"))
+    (asked,) = from_source(str(path), TASKS["texts"], columns=Columns("comment"))
     assert asked.example == TextExample("good") and asked.line == 2
 
 
@@ -223,7 +223,7 @@ def piped(*lines: str, format: str = "texts"):
     """What lines on standard input ask."""
     expected = Expected(labeled=False)
     rows = line_rows("standard input", enumerate(lines, start=1), expected, may_be_text=True)
-    return from_rows(rows, TASKS[format], Columns())
+    return from_rows(rows, TASKS[format], Expected(labeled=False))
 
 
 @pytest.mark.parametrize(

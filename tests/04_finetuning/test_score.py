@@ -25,6 +25,7 @@ from bert_finetuning.data.load import (
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.metrics import bootstrap
+from bert_finetuning.predict import Predictor
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import logits_of
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -258,6 +259,79 @@ def test_score__takes_numbers_for_labels_only_of_a_task_of_glue(tmp_path, monkey
         with pytest.raises(SystemExit) if told else nullcontext():
             predict.main()
         assert told in capsys.readouterr().err
+@pytest.fixture
+def with_titles(settings) -> FinetuneSettings:
+    """A run on `said` and `mood`, where `title` and `label` have the usual names."""
+    for path in map(Path, (settings.train, settings.dev)):
+        rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+        lines = [f"a soup,{text},{label},{n % 2}\n" for n, (text, label) in enumerate(rows)]
+        path.write_text("".join(["title,said,mood,label\n", *lines]))
+    settings = replace(settings, columns="said,mood", test=settings.dev, epochs=8.0,
+                       pooling="mean")  # fmt: skip
+    finetune(settings)
+    return settings
+
+
+def scored(capsys, monkeypatch, settings, *more: str) -> dict:
+    words = ["bert-predict", "--score", settings.dev, "--checkpoint", str(settings.out), "--json"]
+    monkeypatch.setattr(sys, "argv", [*words, "--device", "cpu", "--precision", "fp32", *more])
+    capsys.readouterr()
+    predict.main()
+    return json.loads(capsys.readouterr().out)
+
+
+def test_score__reads_the_columns_of_training(with_titles, capsys, monkeypatch):
+    found = written(with_titles)["test"]
+    assert found["scores"]["accuracy"] > 0.9, "titles would give as much as the majority has"
+    assert scored(capsys, monkeypatch, with_titles)["scores"] == found["scores"]
+    named = scored(capsys, monkeypatch, with_titles, "--columns", "label=mood")
+    assert named["scores"] == found["scores"], "what --columns leaves open is as in training"
+    dev = Path(with_titles.dev)
+    dev.write_text(dev.read_text().replace("mood,label", "label,other", 1))
+    renamed = scored(capsys, monkeypatch, with_titles)
+    assert renamed["scores"] == found["scores"], "the label alone has another name"
+
+
+def test_predictor__reads_the_columns_of_training_where_a_row_has_them(with_titles, capsys):
+    predictor = Predictor.open(with_titles.out, device="cpu", precision="fp32")
+    answer = predictor({"title": "a bad bad soup", "said": "a good soup"})
+    assert answer["text"] == "a good soup" and answer["row"] == {"title": "a bad bad soup"}
+    assert predictor(title="a b", said="a good soup")["probabilities"] == answer["probabilities"]
+    assert predictor({"title": "a good soup"})["probabilities"] == answer["probabilities"]
+    asked = list(predict.from_source(with_titles.dev, Classification,
+                                     **predict.columns_for(None, predictor.saved)))  # fmt: skip
+    assert {each.example.text for each in asked}.isdisjoint({"a soup"}) and len(asked) == 30
+
+
+def test_an_older_folder__which_says_nothing_of_columns_opens(with_titles):
+    path = with_titles.out / "config.json"
+    content = json.loads(path.read_text())
+    assert content["bert_finetuning"].pop("columns") == {
+        "text": "said", "pair": None, "label": "mood",
+    }  # fmt: skip
+    path.write_text(json.dumps(content))
+    predictor = Predictor.open(with_titles.out, device="cpu")
+    assert predictor.saved.columns is None
+    assert predictor({"title": "a good soup", "said": "b"})["text"] == "a good soup"
+    content["bert_finetuning"]["columns"] = {"text": 3}
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"config\.json is damaged.*'text' is 3"):
+        Predictor.open(with_titles.out, device="cpu")
+
+
+def test_numbers_of_columns__are_no_names_and_are_not_kept(settings):
+    for path in map(Path, (settings.train, settings.dev)):
+        path.write_text(path.read_text().partition("\n")[2])
+    finetune(replace(settings, columns="1,2"))
+    assert Predictor.open(settings.out, device="cpu").saved.columns is None
+
+
+def test_a_model_of_single_texts__reads_its_text_beside_an_empty_pair(settings):
+    finetune(settings)
+    predictor = Predictor.open(settings.out, device="cpu")
+    assert predictor({"text": "a good soup", "pair": ""})["label"] in ("praise", "blame")
+
+
 
 
 def test_score__numbers_are_no_places_of_labels_that_hold_numbers(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
 from itertools import chain, groupby, islice
@@ -228,10 +228,19 @@ class Expected:
     tally: Tally = field(default_factory=Tally)
     train: Columns | None = None  # those of the training set: they count where a row has them
 
+    def columns_in(self, row: Row) -> Columns:
+        """Those of the training set (the label may have another name), else `columns`, else usual
+        ones; without a training set just `columns`."""
+        if self.train is not None:
+            for each in (self.train, replace(self.train, label=None), self.columns, USUAL):
+                with suppress(UserError):
+                    return each.found_in(row, labeled=self.labeled)
+        return self.columns.found_in(row, labeled=self.labeled)
+
 
 def unknown_column(row: Row, name: str, *, labeled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
-    if labeled and row.find(TEXTS):
+    if name == LABELS[0] and row.find(TEXTS):
         return UserError(f"{row.missing(name)}: name yours, --columns label=NAME")
     names, numbers = ("TEXT,LABEL", "1,2") if labeled else ("TEXT", "1")
     way_out = f"name yours, --columns {names}, or number them, --columns {numbers}"

@@ -127,10 +127,7 @@ class TextTask(base.Task[TextExample]):
         columns, labeled = None, expected.labeled
         for row in rows:
             if columns is None:
-                known = expected.train and [*filter(None, vars(expected.train).values())]
-                has_them = known and all(map(row.fields.__contains__, known))
-                columns = expected.train if has_them else expected.columns
-                columns = expected.tally.columns = columns.found_in(row, labeled=labeled)
+                columns = expected.tally.columns = expected.columns_in(row)
             if labeled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue

@@ -26,6 +26,7 @@ from bert_finetuning.data.rows import (
     Table,
     Tally,
     at_least_one,
+    free,
     line_rows,
     open_rows,
     parse_columns,
@@ -431,12 +432,6 @@ def csv_row(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     row = line | given | {free(name, given): value for name, value in answer.items()}
     return {name: value if value is None or isinstance(value, str)
             else json.dumps(value, ensure_ascii=False) for name, value in row.items()}  # fmt: skip
-
-
-def free(name: str, taken: Mapping[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 @command

@@ -1,5 +1,7 @@
 """`errors.md`: what is wrong of each task of answer, and where."""
 
+import pytest
+
 from bert_finetuning.finetune import errors_page
 from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -63,3 +65,17 @@ def test_wrong_choices_stand_beside_the_place_of_the_right_ending():
         choices, [Choice("it is", ("red", "blue"), 0)], [Prediction(1, (0.3, 0.7))], title="t"
     )
     assert "| 1 | it is | 1 | blue | 0.700 | 0 |" in page
+
+
+@pytest.mark.parametrize("name", ["entity", "all", "PER"])
+def test_the_score_of_all_names__is_not_that_of_a_type_called_like_it(name):
+    tags = ("O", f"B-{name}", f"I-{name}", "B-LOC", "I-LOC")
+    task = Tagging(HeadConfig(tags), ("entity_f1",))
+    sentences = [TaggedSentence(("a", "b", "c"), (f"B-{name}", "B-LOC", "O"))]
+    predictions = [Prediction((f"B-{name}", "O", "O"), (0.9, 0.9, 0.9))]
+    scores = task.score(sentences, predictions)
+    own = f"{name}_f1_" if name == "entity" else f"{name}_f1"
+    assert (scores["entity_f1"], scores[own], scores["LOC_f1"]) == (2 / 3, 1.0, 0.0)
+    kind, counts = task.error_counts(sentences, predictions)
+    total = "all_" if name == "all" else "all"
+    assert (kind, counts[name].f1, counts[total].f1) == ("type", 1.0, 2 / 3)

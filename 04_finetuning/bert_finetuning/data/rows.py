@@ -126,6 +126,13 @@ def whole_characters(text: str) -> str:
     return HALF_A_CHARACTER.sub("\ufffd", text)
 
 
+def free(name: str, taken: Collection[str]) -> str:
+    """The name, with an underscore if it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 @cache
 def plain_name(name: str) -> str:
     """What counts of a column's name: `Review Text`, `review_text` and `REVIEW-TEXT` are one."""

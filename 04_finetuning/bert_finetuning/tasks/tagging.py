@@ -26,6 +26,7 @@ from bert_finetuning.data.rows import (
     Table,
     Tally,
     check_label,
+    free,
     label_set,
     one_of,
     quoted,
@@ -236,8 +237,9 @@ class Tagging(base.Task[TaggedSentence]):
             return scores
         _, types = entity_scores([e.tags for e in examples], [p.answer for p in predictions])
         for name, each in types.items():
-            scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
-                       f"{name}_recall": each.recall, f"{name}_support": each.gold}  # fmt: skip
+            own = {"f1": each.f1, "precision": each.precision, "recall": each.recall,
+                   "support": each.gold}  # fmt: skip
+            scores |= {free(f"{name}_{key}", scores): value for key, value in own.items()}
         return scores
 
     def scorer(self, examples: Sentences, predictions: base.Predictions) -> Scorer:
@@ -318,7 +320,7 @@ class Tagging(base.Task[TaggedSentence]):
         if not self.has_entities:
             return super().error_counts(examples, predictions)
         total, types = entity_scores([e.tags for e in examples], [p.answer for p in predictions])
-        return "type", types | {"all": total}
+        return "type", types | {free("all", types): total}
 
     def gold_and_predicted(self, examples: Sentences,
                            predictions: base.Predictions) -> tuple[list, list]:  # fmt: skip

@@ -44,8 +44,10 @@ from bert_run.files import (
     clear_leftovers,
     command_line,
     front_matter,
+    parse_object,
     publish_model,
     read_record,
+    set_aside,
     sha256,
     write_atomically,
     wrong_field,
@@ -243,8 +245,11 @@ class Finetuning:
         dev = Measured("dev", task, data.dev, predictions)
         publish_model(filter(Path.is_file, sorted((outcome.folder / "best").iterdir())), out)
         write_answers(out, dev, title=outcome.task)
-        for name in ("predictions.jsonl", "errors.md", "confusion.png"):  # of an earlier --test
-            (out / f"test_{name}").unlink(missing_ok=True)
+        report, page = out / "metrics.json", out / "README.md"
+        earlier = parse_object(report.read_bytes())[1] if report.is_file() else {}
+        if "test" in earlier:
+            for name in ("predictions.jsonl", "errors.md", "confusion.png"):
+                (out / f"test_{name}").unlink(missing_ok=True)
         if data.test:
             answers = task.answers(data.test, model, self.tokenizer, max_length=self.max_length,
                                    precision=self.precision)  # fmt: skip
@@ -253,10 +258,14 @@ class Finetuning:
                             task.score(data.test, majority))  # fmt: skip
             outcome = replace(outcome, test=test)
             write_answers(out, test, title=f"{outcome.task}, test", prefix="test_")
-        content = outcome.as_json(fields_of(settings))
-        write_atomically(out / "metrics.json", json.dumps(content, indent=2) + "\n")
+        text = card(outcome, dev, settings).encode()
+        known = (hashlib.sha256(text).hexdigest(), earlier.get("card_sha256"))
+        if page.is_file() and sha256(page) not in known:
+            say(f"note: {page} was edited: it was renamed {set_aside(page, 'edited')}")
+        write_atomically(page, text)
+        content = outcome.as_json(fields_of(settings)) | {"card_sha256": known[0]}
+        write_atomically(report, json.dumps(content, indent=2) + "\n")
         draw_curves(outcome, out / "curve.png")
-        write_atomically(out / "README.md", card(outcome, dev, settings))
         print(f"\n{outcome.table()}\n")
         if outcome.test:
             print(f"test: {outcome.test.table()}\n")

@@ -208,6 +208,30 @@ def test_test_set__its_files_go_when_a_later_call_has_none(settings, tmp_path):
     assert not list(settings.out.glob("test_*")) and "test" not in written(settings)
 
 
+def test_files_called_like_those_of_a_test__stay_if_the_run_did_not_write_them(settings):
+    finetune(settings)
+    mine = [settings.out / f"test_{name}" for name in ("predictions.jsonl", "errors.md")]
+    for path in mine:
+        path.write_text("mine")
+    finetune(settings)
+    assert [path.read_text() for path in mine] == ["mine", "mine"]
+
+
+def test_card__that_was_edited_is_renamed_when_the_command_is_repeated(settings, tmp_path, capsys):
+    finetune(settings)
+    card = settings.out / "README.md"
+    own = card.read_text()
+    finetune(replace(settings, test=write(tmp_path / "test.csv", 40, 2)))
+    assert "was edited" not in capsys.readouterr().err, "the run's own card is written anew"
+    assert not list(settings.out.glob("edited-*")) and card.read_text() != own
+    card.write_text("My own words.\n")
+    finetune(settings)
+    assert card.read_text() == own
+    assert (settings.out / "edited-README.md").read_text() == "My own words.\n"
+    told = f"note: {card} was edited: it was renamed edited-README.md"
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
     precision, settings, tmp_path, capsys, monkeypatch

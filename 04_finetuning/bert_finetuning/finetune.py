@@ -243,7 +243,8 @@ class Finetuning:
         use_cpu_kernels(model.bert)
         task, predictions = self.evaluator.predict(model, precision=self.precision)
         dev = Measured("dev", task, data.dev, predictions)
-        publish_model(filter(Path.is_file, sorted((outcome.folder / "best").iterdir())), out)
+        files = sorted((outcome.folder / "best").iterdir())
+        publish_model([path for path in files if path.is_file() and path.name != train.SCORES], out)
         write_answers(out, dev, title=outcome.task)
         report, page = out / "metrics.json", out / "README.md"
         earlier = parse_object(report.read_bytes())[1] if report.is_file() else {}

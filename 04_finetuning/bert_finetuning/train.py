@@ -273,12 +273,12 @@ class LogWindow:
 # --- The run of one seed -------------------------------------------------------------------------
 
 # out/seed-0/                is the model after the last step, a `transformers` folder
-#     best/                  the one that the deciding metric was highest for, another
+#     best/                  the one that the deciding metric was highest for; scores.json in it
 #     metrics.jsonl          what was measured on the way
 #     result.json            written last: the run is over
 #     checkpoints/           while it runs: see `bert_run.files`
 
-RESULT = "result.json"
+RESULT, SCORES = "result.json", "scores.json"
 WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
 
 
@@ -353,6 +353,7 @@ class SeedRun:
         self.optimizer = make_optimizer(self.model, settings)
         self.folder = None if folder is None else RunFolder(folder)
         self.start, self.records, self.log = 0, [], None
+        self.best: Record = {}  # what was measured of the best model, that in `best/`
         self.saved = self.signal = 0  # the step of the last checkpoint, and what stopped the run
         if self.folder is not None:
             self.resume(self.folder)
@@ -373,6 +374,12 @@ class SeedRun:
             self.log = MetricsLog(path, resume_at=self.start)
         self.ranks.barrier()
         self.records = [entry for entry in read_metrics(path) if entry["step"] <= self.start]
+        key, scores = f"dev_{self.metric}", folder.path / "best" / SCORES
+        measured = [entry for entry in self.records if key in entry]
+        if scores.exists():  # older versions had none; it may be later than the checkpoint
+            way_out = f"remove {folder.path}, and the seed runs again"
+            measured = [read_record(scores, {"step": int, key: float}, way_out=way_out)]
+        self.best = max(measured, key=lambda entry: entry[key], default={})
 
     def run(self, title: str = "fine-tuning", *, progress: bool = True) -> SeedResult:
         """To the end."""
@@ -473,12 +480,14 @@ class SeedRun:
         scores = self.scores = self.task.score(self.evaluator.examples, self.predictions)
         named = {f"dev_{name}": value for name, value in scores.items()}
         refuse_divergence(step, **named)
-        is_best = scores[self.metric] > max(self.dev_scores, default=-math.inf)
-        if is_best and self.folder is not None and self.ranks.leads:
-            self.folder.save_best(self.write_model)
         collapsed = self.task.is_collapsed(self.predictions) and self.evaluator.is_varied
+        entry = {"step": step, **named, "collapsed": float(collapsed)}
+        if scores[self.metric] > self.best.get(f"dev_{self.metric}", -math.inf):
+            self.best = entry
+            if self.folder is not None and self.ranks.leads:
+                self.folder.save_best(self.write_best)
         self.warn(step, collapsed)
-        self.record({"step": step, **named, "collapsed": float(collapsed)})
+        self.record(entry)
         self.ranks.barrier()
         return f"{self.metric} {100 * scores[self.metric]:.1f}"
 
@@ -495,6 +504,10 @@ class SeedRun:
 
     def write_model(self, folder: Path) -> None:
         save_finetuned(self.model, self.tokenizer, folder, self.saved_task(self.task))
+
+    def write_best(self, folder: Path) -> None:
+        self.write_model(folder)
+        write_atomically(folder / SCORES, json.dumps(self.best) + "\n")
 
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimizer's moments of what learns."""
@@ -514,12 +527,10 @@ class SeedRun:
 
     def finish(self) -> SeedResult:
         """The result, written down; what only an unfinished run needs goes."""
-        key = f"dev_{self.metric}"
-        measured = [entry for entry in self.records if key in entry]
-        best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
+        last = next(entry for entry in reversed(self.records) if f"dev_{self.metric}" in entry)
         scores = [{name.removeprefix("dev_"): value for name, value in entry.items()
                    if name in ("step", "collapsed") or name.startswith("dev_")}
-                  for entry in (best, last)]  # fmt: skip
+                  for entry in (self.best, last)]  # fmt: skip
         result = SeedResult(self.data.seed, *scores, bool(last["collapsed"]))
         self.ranks.barrier()
         if self.folder is not None and self.ranks.leads:

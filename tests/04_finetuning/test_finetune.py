@@ -536,6 +536,48 @@ def test_a_run_that_lost_its_measurements_knows_its_best_model(settings, monkeyp
     assert (cut.out / "seed-0" / "result.json").read_text() == result
 
 
+def stopped_after(settings: FinetuneSettings, step: int) -> None:
+    """A run that is killed before the checkpoint of this step, which dev has measured."""
+    save = SeedRun.save
+
+    def save_or_die(self, at):
+        if at == step:
+            raise KeyboardInterrupt
+        save(self, at)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SeedRun, "save", save_or_die)
+        with pytest.raises(KeyboardInterrupt):
+            finetune(settings)
+
+
+def test_the_score_that_is_told__is_that_of_the_weights_when_best_is_later_than_the_checkpoint(
+    settings, monkeypatch
+):
+    settings = replace(settings, eval_every=2, save_every=4)
+    told = iter([0.5, 0.6, 0.9, 0.7] + [0.55] * 20)  # at steps 2, 4, 6 and 8; then once more
+    score = Classification.score
+    monkeypatch.setattr(Classification, "score", lambda self, *each: (
+        score(self, *each) | ({"accuracy": next(told)} if len(each[0]) == 41 else {})
+    ))  # fmt: skip
+    stopped_after(settings, 8)
+    best = settings.out / "seed-0" / "best"
+    kept = load_file(best / "model.safetensors")
+    outcome = finetune(replace(settings, micro_batch_size=4))  # other roundings
+    assert (outcome.best.best["step"], outcome.best.best["accuracy"]) == (6, 0.9)
+    weights = load_file(settings.out / "model.safetensors")
+    assert all((weights[name] == kept[name]).all() for name in kept)
+    assert not (settings.out / "scores.json").exists(), "it is of the seed's run alone"
+
+
+def test_a_run_begun_by_an_older_version__whose_best_model_has_no_scores_goes_on(settings):
+    settings = replace(settings, eval_every=2, save_every=4)
+    whole = finetune(replace(settings, out=settings.out.with_name("whole")))
+    stopped_after(settings, 8)
+    (settings.out / "seed-0" / "best" / "scores.json").unlink()
+    assert finetune(settings).best == whole.best
+
+
 def test_what_a_kill_left_of_a_picture__goes_with_the_next_call(settings):
     finetune(replace(settings, epochs=0.5))
     left = settings.out / ".curve.png.123.part"

@@ -177,7 +177,7 @@ def test_the_best_model__is_that_of_the_highest_score_so_far_and_of_equals_the_f
     run.evaluator = SimpleNamespace(examples=[], predict=lambda *_, **__: (run.task, []))
     run.folder = SimpleNamespace(save_best=lambda _: kept.append(step))
     run.data = SimpleNamespace(settings=FinetuneSettings(task="pairs", checkpoint="none"), steps=7)
-    run.metric, run.records, run.log, run.ranks = "f1", [], None, ALONE
+    run.metric, run.records, run.log, run.ranks, run.best = "f1", [], None, ALONE, {}
     run.model, run.precision = torch.nn.Linear(2, 2), torch.float32
     for step in range(1, 8):
         run.measure(step)

@@ -787,3 +787,18 @@ def test_kinds__are_not_known_before_the_word_after_the_name():
                 before[sentence.words[i]][tag] += 1
     assert all(len(tags) == 1 for tags in after.values())
     assert all(max(tags.values()) < 0.42 * tags.total() for tags in before.values())
+
+
+@pytest.mark.parametrize(("train", "dev", "found"), [
+    # Few O: in training such tags would be parts of speech.
+    ("Ann PER\nran O\nand O\nsat O\n", "Ann PER\nLee PER\nRon PER\nran O\nBob PER\n",
+     ("B-PER", "I-PER", "I-PER", "O", "B-PER")),
+    # No name of two words.
+    ("Ann B\nLee I\nran O\n", "Ann B\nran O\n", ("B-NAME", "O")),
+])  # fmt: skip
+def test_tags_of_dev__are_read_in_the_scheme_of_train(train, dev, found, tmp_path):
+    paths = [tmp_path / "train.conll", tmp_path / "dev.conll"]
+    for path, text in zip(paths, (train, dev), strict=True):
+        path.write_text(text)
+    (sentence,) = load_files(*paths).dev
+    assert sentence.tags == found

@@ -140,7 +140,7 @@ class Tagging(base.Task[TaggedSentence]):
                     check_label(tag[2:], row.place, types)
         kinds = {tag[0] for tag in allowed or ("B-",) if tag[1:2] in ("-", "_")}
         is_bio = "B" in kinds and kinds <= {"B", "I"}  # models of `transformers` may have others
-        every = in_bio(sentences, tally) if is_bio else [tags for _, _, tags in sentences]
+        every = in_bio(sentences, tally, allowed) if is_bio else [tags for _, _, tags in sentences]
         for (row, words, _), tags in zip(sentences, every, strict=True):
             tally.line = row.line
             for word, tag in zip(words, tags, strict=True):
@@ -409,19 +409,23 @@ NO_TYPE = "NAME"  # the type of names whose tags are B and I alone
 AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a name of one word
 
 
-def in_bio(sentences: Sequence[TaggedRow], tally: Tally) -> list[list[str]]:
+def in_bio(sentences: Sequence[TaggedRow], tally: Tally,
+           allowed: Sequence[str] | None = None) -> list[list[str]]:  # fmt: skip
     """The tags of each sentence, those of names in BIO2, where every name begins with B. BIO1 (B
     only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are told
     apart by the tags that occur. Tags that are no names, parts of speech say, stay as they are.
-    Raises `UserError` with its place for a tag that fits none of these."""
+    Where the tags of training are known, `allowed`, they decide whether bare tags are names. Raises
+    `UserError` with its place for a tag that fits none of these."""
     each = [tags for _, _, tags in sentences]
-    if {"B", "I"} <= {*chain.from_iterable(each)} <= {*"OBIESLU"}:
+    found, untyped = {*chain.from_iterable(each)}, f"B-{NO_TYPE}" in (allowed or ())
+    if found <= {*"OBIESLU"} and (untyped or {"B", "I"} <= found):
         tally.note(f"names have no type, and get one: {NO_TYPE}")
         each = [[tag if tag == "O" else f"{tag}-{NO_TYPE}" for tag in tags] for tags in each]
     tags = Counter(chain.from_iterable(each))
     named = [tag for tag in tags if tag != "O"]
     prefixed = [tag for tag in named if NAME_TAG.fullmatch(tag)]
     are_others = tags["O"] < SOME * tags.total() if not prefixed else not tags["O"]
+    are_others = are_others if allowed is None else not any(f"B-{t}" in allowed for t in named)
     if not named or (are_others and len(prefixed) < len(named)):
         return each
     if prefixed and len(prefixed) < len(named):

@@ -16,7 +16,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetuned, task_of
-from bert_finetuning.data.load import GLUE
+from bert_finetuning.data.load import GLUE, STORYWORLD
 from bert_finetuning.data.rows import (
     SEPARATORS,
     WORDS,
@@ -298,8 +298,9 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     from bert_finetuning.finetune import Measured, write_answers
 
     task, saved, out, tally = predictor.task, predictor.saved, settings.out, Tally(settings.score)
-    # A task of GLUE has its labels; a file that is called like one has others.
-    by_place = not saved.task or [*task.head.labels] == getattr(GLUE.get(saved.task), "labels", 0)
+    # A task by name has its labels; a file that is called like one has others.
+    named = (GLUE | STORYWORLD).get(saved.task)
+    by_place = not saved.task or [*task.head.labels] == [*getattr(named, "labels", ())]
     examples = read_labeled(settings.score, task, by_place=by_place, tally=tally,
                             **columns_for(settings.columns, saved))  # fmt: skip
     say(count_in_words(examples, tally))

@@ -259,30 +259,6 @@ def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
         assert problem in capsys.readouterr().err
 
 
-def test_score__of_a_model_that_knows_only_inside_tags_reads_tags_as_they_are(tmp_path):
-    path = tmp_path / "a.conll"
-    path.write_text("Ann I-PER\nLee I-PER\nran O\n")
-    for allowed in (("O", "I-PER"), ("O", "B-PER", "I-PER", "E-PER", "S-PER")):
-        (found,) = Tagging.read(path, labels=allowed)
-        assert found.tags == ("I-PER", "I-PER", "O")
-    assert next(Tagging.read(path, labels=("O", "B-PER", "I-PER"))).tags[0] == "B-PER"
-
-
-def test_score__takes_numbers_for_labels_only_of_a_task_of_glue(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "mrpc.csv"
-    path.write_text("text,pair,label\nsoup,good,1\nsoup,bad,0\n")
-    monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu"])
-    for labels, told in ((("a", "b"), "the label is '1', not one of 'a', 'b'"),
-                         (GLUE["mrpc"].labels, "")):  # fmt: skip
-        task = new_task(Classification, labels)
-        model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
-                                  seed=1).model  # fmt: skip
-        saved = SavedTask.of(task, "mrpc", max_length=32, pairs=True)
-        save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
-        monkeypatch.setattr(sys, "argv", [*sys.argv[:5], "--checkpoint", str(tmp_path / "model")])
-        with pytest.raises(SystemExit) if told else nullcontext():
-            predict.main()
-        assert told in capsys.readouterr().err
 @pytest.fixture
 def with_titles(settings) -> FinetuneSettings:
     """A run on `said` and `mood`, where `title` and `label` have the usual names."""
@@ -356,6 +332,50 @@ def test_a_model_of_single_texts__reads_its_text_beside_an_empty_pair(settings):
     assert predictor({"text": "a good soup", "pair": ""})["label"] in ("praise", "blame")
 
 
+def test_score__of_a_model_that_knows_only_inside_tags_reads_tags_as_they_are(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("Ann I-PER\nLee I-PER\nran O\n")
+    for allowed in (("O", "I-PER"), ("O", "B-PER", "I-PER", "E-PER", "S-PER")):
+        (found,) = Tagging.read(path, labels=allowed)
+        assert found.tags == ("I-PER", "I-PER", "O")
+    assert next(Tagging.read(path, labels=("O", "B-PER", "I-PER"))).tags[0] == "B-PER"
+
+
+def test_score__takes_numbers_for_labels_only_of_a_task_by_name(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "mrpc.csv"
+    path.write_text("text,pair,label\nsoup,good,1\nsoup,bad,0\n")
+    monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu"])
+    for labels, told in ((("a", "b"), "the label is '1', not one of 'a', 'b'"),
+                         (GLUE["mrpc"].labels, "")):  # fmt: skip
+        task = new_task(Classification, labels)
+        model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
+                                  seed=1).model  # fmt: skip
+        saved = SavedTask.of(task, "mrpc", max_length=32, pairs=True)
+        save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
+        monkeypatch.setattr(sys, "argv", [*sys.argv[:5], "--checkpoint", str(tmp_path / "model")])
+        with pytest.raises(SystemExit) if told else nullcontext():
+            predict.main()
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("labels", [("negative", "positive"), ("b", "a")])
+def test_score__takes_numbers_for_the_labels_of_a_task_of_storyworld_as_test_does(
+    labels, tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "new.csv"
+    path.write_text("text,label\nsoup,1\ngood,0\n")
+    task = new_task(Classification, labels)
+    model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
+                              seed=1).model  # fmt: skip
+    saved = SavedTask.of(task, "sentiment", max_length=32, pairs=False)
+    save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
+    monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu",
+                                      "--checkpoint", str(tmp_path / "model")])  # fmt: skip
+    is_own = labels == STORYWORLD["sentiment"].labels
+    with nullcontext() if is_own else pytest.raises(SystemExit):
+        predict.main()
+    told = "0 = negative, 1 = positive" if is_own else "the label is '1', not one of 'b', 'a'"
+    assert told in capsys.readouterr().err
 
 
 def test_score__numbers_are_no_places_of_labels_that_hold_numbers(tmp_path, monkeypatch, capsys):

@@ -330,7 +330,7 @@ def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
     report = tmp_path / "page.md"
     program = "python -m bert_experiments.paper_tables"
     check_report(report, program, with_picture=True)
-    report.write_text(f"# Table 5\n\n{program} --table 5\n")
+    report.write_text(f"# Table 5\n\nMade by `{program} --table 5`\n")
     check_report(report, program, with_picture=True)  # its own, written again
     for text in (
         "# My thesis\n",

@@ -204,7 +204,7 @@ def test_without_a_gpu_one_line_says_so_and_how_to_try_it(script, tmp_path, monk
     printed = capsys.readouterr().out
     assert printed.count("\n") == 1 and "sees no GPU" in printed and script.ON_CPU in printed
     assert out.read_text(encoding="utf-8") == script.unmeasured_page()
-    measured = "Made by `python benchmarks/gpu_pretrain.py`: a measurement"
+    measured = "# Pretraining\n\nMade by `python benchmarks/gpu_pretrain.py`: a measurement"
     out.write_text(measured, encoding="utf-8")
     script.main()
     assert out.read_text(encoding="utf-8") == measured

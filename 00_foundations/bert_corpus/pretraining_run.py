@@ -11,10 +11,11 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -61,7 +62,7 @@ from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"
-KNOWN_MOST = 0.1  # share of held-out passages that may be in the corpus, too: short ones repeat
+KNOWN_MOST = 0.1  # share of held-out documents that may be in the corpus, too: short ones repeat
 TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
 
 
@@ -149,18 +150,25 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
                             "empty lines (in JSONL: rows), or name another --heldout")  # fmt: skip
     if not settings.heldout:
         return
-    probe = {*chain.from_iterable(map(passages, islice(corpus.held_out, HELD_OUT_MOST)))}
+    kept = list(islice(corpus.held_out, HELD_OUT_MOST))
     documents = corpus if corpus.hashes else ()  # those of the Hub would be fetched twice
-    share = len(probe.intersection(chain.from_iterable(map(passages, documents)))) / len(probe)
-    if share > KNOWN_MOST or {*corpus.hashes} & {*corpus.held_out.hashes}:
-        raise UserError(f"{named}: text of it is also in the corpus {settings.corpus} ({share:.0%} "
-                        "of its passages), so its loss would measure what was trained on: name "
-                        "other text, or leave --heldout out and a part is kept apart")  # fmt: skip
+    for what, hashes, most in (("documents", partial(map, hash64), KNOWN_MOST),
+                               ("passages", passages, 0.5)):  # fmt: skip
+        probe = {*hashes(kept)}
+        share = len(probe.intersection(hashes(documents))) / len(probe)
+        if share > most or {*corpus.hashes} & {*corpus.held_out.hashes}:
+            raise UserError(f"{named}: text of it is also in the corpus {settings.corpus} "
+                            f"({share:.0%} of its {what}), so its loss would measure what was "
+                            "trained on: name other text, or leave --heldout out and a part is "
+                            "kept apart")  # fmt: skip
 
 
-def passages(document: Document) -> Iterator[int]:
-    """Hashes of every three sentences in a row: the same wherever a long text is cut."""
-    return (hash64(document[i : i + 3]) for i in range(max(1, len(document) - 2)))
+def passages(documents: Iterable[Document]) -> Iterator[int]:
+    """Hashes of every eight sentences in a row, wherever the text is cut into documents."""
+    passage = deque(maxlen=8)
+    for sentence in chain.from_iterable(documents):
+        passage.append(sentence)
+        yield hash64(passage)
 
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:

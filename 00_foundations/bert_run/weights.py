@@ -190,7 +190,7 @@ def common_names(names: Iterable[str]) -> dict[str, str]:
     return {name: common_name(name, is_bare=is_bare) for name in names}
 
 
-def common_name(name: str, *, is_bare: bool) -> str:
+def common_name(name: str, *, is_bare: bool = True) -> str:
     if name == "cls.predictions.decoder.bias":
         return "cls.predictions.bias"
     name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)

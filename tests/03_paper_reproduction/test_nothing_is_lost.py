@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from bert_corpus import pretraining_run as runs
+from bert_corpus.store import open_corpus
+from bert_corpus.storyworld import story
 from bert_paper import pretrain as command
+from bert_paper.pretrain import PretrainSettings
 from bert_run.files import read_record
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
@@ -81,6 +84,17 @@ def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
     Path("other.txt").write_bytes(text.replace(b"e", b"a"))
     assert call_here("bert-pretrain", "--corpus", corpus, "--heldout", "other.txt", "--out", "run",
                      *SIZES)[0] == 0  # fmt: skip
+
+
+def test_held_out_stories_that_share_sentences_with_the_corpus_are_taken(tmp_path):
+    """Every third passage of three sentences of these stories is also in the corpus."""
+    for split, count in (("train", 3000), ("heldout", 120)):
+        tales = (story(i, kind="river_birds", split=split).sentences for i in range(count))
+        text = "\n\n".join("\n".join(each.text for each in tale) for tale in tales)
+        (tmp_path / f"{split}.txt").write_text(text, encoding="utf-8")
+    train, heldout = str(tmp_path / "train.txt"), str(tmp_path / "heldout.txt")
+    settings = PretrainSettings(corpus=train, heldout=heldout)
+    runs.refuse_unfit_held_out_text(settings, open_corpus(train, held_out=heldout))
 
 
 def test_a_file_that_grows_while_it_is_read_is_not_trained_on(call_here, corpus, monkeypatch):

@@ -168,7 +168,7 @@ def passages(documents: Iterable[Document]) -> Iterator[int]:
     passage = deque(maxlen=8)
     for sentence in chain.from_iterable(documents):
         passage.append(sentence)
-        yield hash64(passage)
+        yield hash64(list(passage))
 
 
 def refuse_what_the_stores_settle(settings: RunSettings, finished: Path) -> None:

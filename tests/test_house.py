@@ -424,7 +424,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (3_110, 8), "bert_run": (2_570, 10), "bert_numpy": (1_310, 11),
     "bert_lowlevel": (810, 7), "bert_paper": (2_220, 11), "bert_finetuning": (5_950, 9),
-    "autograder": (6_000, 11), "bert_experiments": (18_160, 16),
+    "autograder": (6_010, 11), "bert_experiments": (18_160, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 18}

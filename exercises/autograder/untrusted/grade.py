@@ -126,8 +126,8 @@ def main() -> None:
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
     course, out = find_course(), settings.out
     if marks.read_state(out).get("has_course") and not course.weeks:
-        raise UserError(f"{out} was graded with a {COURSE}, and there is none here: call bert-grade"
-                        f" in the folder of that {COURSE}")  # fmt: skip
+        raise UserError(f"{out} was graded with a {COURSE}, and there is none here: call "
+                        f"bert-grade in the folder of that {COURSE}")  # fmt: skip
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or out / ROSTER
     roster = read_roster(roster_file, course) if settings.roster or roster_file.is_file() else None
@@ -306,8 +306,8 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission, *,
         before, now = old.handed.time, new.handed.time
         is_first = is_regraded or (before and now and now < before)
         if now and not before and not is_regraded:
-            submission.notes.append(f"{exercise.file} was there before its time was known: the "
-                                    "time of submitted.csv counts with --regrade")  # fmt: skip
+            warn(f"{one.student}: {exercise.file} was there before its time was known: the time "
+                 "of submitted.csv counts with --regrade")  # fmt: skip
         new = replace(old, handed=new.handed) if now and is_first else old
     elif old and is_untouched(exercise, new.file):
         return

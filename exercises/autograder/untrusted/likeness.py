@@ -1,7 +1,9 @@
 """Which functions are the same apart from their looks: a mark to look at, not a proof.
 
-Left out are comments, docstrings, layout, annotations, names of variables and helpers, assignments
-that nobody reads, the order in sums and products, and functions of a line or two."""
+Two functions are alike if their syntax trees are, leaving out comments, docstrings, layout,
+annotations, the names of variables and helpers, assignments that nobody reads, and the order of the
+operands of + and *. Functions of a line or two are not compared: honest ones are often the same.
+"""
 
 import ast
 import hashlib

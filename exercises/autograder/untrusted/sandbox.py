@@ -1,7 +1,9 @@
-"""Where a student's code runs: what it can see, and what it may use (see README.md).
+"""Where a student's code runs: what it can see, and what it may use.
 
 `bwrap` (bubblewrap) shows it Python, the installed packages, an empty folder, and nothing else.
-`unshare` hides network, processes, the course and the submissions. Each kind has limits."""
+`unshare` hides network and processes, and covers the course and the submissions; other files stay
+in sight. `none` has limits alone. All have the limits: see README.md for what each guarantees.
+"""
 
 import contextlib
 import os

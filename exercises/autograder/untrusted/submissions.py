@@ -196,7 +196,8 @@ def name_of(path: Path, who: str = "") -> str:
 
 
 def read(student: str, pieces: list[Piece]) -> Submission:
-    """A submission; of several pieces the last one counts that changes an exercise's file."""
+    """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
+    the last one counts that changes an exercise's file."""
     submission = Submission(student)
     for piece in sorted(pieces, key=lambda each: (each.time.timestamp() if each.time else 0.0,
                                                   each.label.attempt, each.path.name)):  # fmt: skip

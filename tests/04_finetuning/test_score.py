@@ -358,19 +358,24 @@ def test_score__takes_numbers_for_labels_only_of_a_task_by_name(tmp_path, monkey
         assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("labels", [("negative", "positive"), ("b", "a")])
-def test_score__takes_numbers_for_the_labels_of_a_task_of_storyworld_as_test_does(
-    labels, tmp_path, monkeypatch, capsys
-):
-    path = tmp_path / "new.csv"
+def score_numbers(labels, name, folder, monkeypatch) -> None:
+    """Set up `bert-predict --score` of a file of 0 and 1, with a model of these labels."""
+    path = folder / "new.csv"
     path.write_text("text,label\nsoup,1\ngood,0\n")
     task = new_task(Classification, labels)
     model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
                               seed=1).model  # fmt: skip
-    saved = SavedTask.of(task, "sentiment", max_length=32, pairs=False)
-    save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
+    saved = SavedTask.of(task, name, max_length=32, pairs=False)
+    save_finetuned(model, bert_tokenizer(VOCABULARY), folder / "model", saved)
     monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu",
-                                      "--checkpoint", str(tmp_path / "model")])  # fmt: skip
+                                      "--checkpoint", str(folder / "model")])  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", [("negative", "positive"), ("b", "a")])
+def test_score__takes_numbers_for_the_labels_of_a_task_of_storyworld_as_test_does(
+    labels, tmp_path, monkeypatch, capsys
+):
+    score_numbers(labels, "sentiment", tmp_path, monkeypatch)
     is_own = labels == STORYWORLD["sentiment"].labels
     with nullcontext() if is_own else pytest.raises(SystemExit):
         predict.main()
@@ -379,18 +384,10 @@ def test_score__takes_numbers_for_the_labels_of_a_task_of_storyworld_as_test_doe
 
 
 def test_score__numbers_are_no_places_of_labels_that_hold_numbers(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "a.csv"
-    path.write_text("text,label\nsoup,1\ngood,0\n")
     for labels, told in ((("1 star", "2 stars"), "line 2: the label is '1', not one of '1 star'"),
                          (("LABEL_0", "LABEL_1"), "stand for labels: 0 = LABEL_0, 1 = LABEL_1)"),
                          (("no", "yes"), "stand for labels: 0 = no, 1 = yes)")):  # fmt: skip
-        task = new_task(Classification, labels)
-        model = init_from_scratch(CONFIG, bert_tokenizer(VOCABULARY), task.model, head=task.head,
-                                  seed=1).model  # fmt: skip
-        saved = SavedTask.of(task, "", max_length=32, pairs=False)
-        save_finetuned(model, bert_tokenizer(VOCABULARY), tmp_path / "model", saved)
-        monkeypatch.setattr(sys, "argv", ["bert-predict", "--score", str(path), "--device", "cpu",
-                                          "--checkpoint", str(tmp_path / "model")])  # fmt: skip
+        score_numbers(labels, "", tmp_path, monkeypatch)
         with pytest.raises(SystemExit) if "line" in told else nullcontext():
             predict.main()
         assert told in capsys.readouterr().err

@@ -276,7 +276,8 @@ class PretrainingRun(ExitStack):
                 self.refuse_other_data(has_begun=not is_new)
             self.checkpoint = self.folder.resume() if leads else self.folder.newest()
             self.start = self.checkpoint.step if self.checkpoint else 0
-            self.undrawn_step = self.start * (leads and not (settings.out / "curve.png").exists())
+            if leads and not (settings.out / "curve.png").exists():
+                self.undrawn_step = self.start  # the last call was stopped before it drew the curve
             if leads:
                 self.log = MetricsLog(settings.out / "metrics.jsonl", resume_at=self.start)
                 self.unigram_entropy = self.data.unigram_entropy()

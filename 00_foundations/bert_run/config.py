@@ -583,7 +583,7 @@ class RunSettings:
                             "exclude each other: a tokenizer has its own vocabulary")  # fmt: skip
 
     def all_used(self) -> "RunSettings":
-        """The same. Raises `UserError` for an option that was given and changes nothing."""
+        """These settings. Raises `UserError` for an option that was given and changes nothing."""
         for name, why in self.unused.items():
             if (value := getattr(self, name)) != getattr(type(self), name):  # its default
                 raise UserError(f"{option(name)} {value} changes nothing {why}: leave it out")
@@ -655,7 +655,7 @@ class RunSettings:
     def phases(self) -> list[Phase]:
         """One phase, or the paper's two: short examples first, then long ones."""
         short = 0 if self.short_seq_length is None else round(self.steps * self.short_share)
-        short = min(short, self.steps - (self.short_share < 1))  # also of a few steps one is long
+        short = min(short, self.steps - (self.short_share < 1))  # so a short trial has a long step
         size = self.short_batch_size or self.batch_size
         phases = [
             Phase(0, short, self.short_seq_length or self.seq_length, size, 0),

@@ -191,6 +191,7 @@ def common_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def common_name(name: str, *, is_bare: bool = True) -> str:
+    """That of one parameter of a checkpoint that is, or is not, a bare encoder."""
     if name == "cls.predictions.decoder.bias":
         return "cls.predictions.bias"
     name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)

@@ -61,6 +61,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         if os.environ.get("COLUMNS") in set("123456789"):
             os.environ["COLUMNS"] = "10"  # narrower, tyro's help never ends
         os.environ["MPLBACKEND"] = "agg"  # pictures go to files: a wrong name would end the run
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so what is half-written goes
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
@@ -91,7 +92,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             sys.exit(2)
         except KeyboardInterrupt as stop:
             if is_first():
-                tell("\n" + (str(stop) or "stopped: call the same command again to go on"))
+                tell("\n" + (str(stop) or "stopped: call the same command again"))
             sys.exit(128 + getattr(stop, "number", signal.SIGINT))
 
     return run

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from bert_corpus.pretraining_run import refuse_too_large
 from bert_run import errors
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError, command
+from bert_run.files import write_whole
 
 
 def answer(capsys, error: BaseException) -> str:
@@ -111,6 +113,22 @@ def test_a_command_that_is_stopped_ends_well_though_nobody_reads_standard_error(
         with pytest.raises(SystemExit) as left:
             command(lambda error=error: (_ for _ in ()).throw(error))()
         assert left.value.code == code
+
+
+def test_a_command_that_is_killed_politely_leaves_no_half_written_file(monkeypatch, tmp_path):
+    @command
+    def main() -> None:
+        with write_whole(tmp_path / "answers.csv") as file:
+            file.write(b"half")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == 143 and not [*tmp_path.iterdir()]
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 # Memory.

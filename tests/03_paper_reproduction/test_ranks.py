@@ -249,6 +249,15 @@ def test_fsdp_refuses_batches_of_which_ranks_make_different_numbers_of_micro_bat
         refuse_unfit_batches(settings, Ranks(0, 2))
 
 
+def test_a_batch_that_is_too_small_is_named_by_its_own_option():
+    long = PretrainSettings(batch_size=8, short_seq_length=32)
+    for settings, name in ((replace(long, short_batch_size=1), "--short-batch-size 1 is"),
+                           (replace(long, short_batch_size=8, batch_size=1), "--batch-size 1 is"),
+                           (replace(long, batch_size=1), "--batch-size 1 is")):  # fmt: skip
+        with pytest.raises(UserError, match=name):
+            refuse_unfit_batches(settings, Ranks(0, 2))
+
+
 def test_a_mistake_is_said_once_in_one_line_and_every_rank_stops(settings_in, tmp_path):
     settings = settings_in(tmp_path / "wrong", batch_size=1)
     for changes, words in (

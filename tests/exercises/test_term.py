@@ -201,7 +201,8 @@ def play_week_by_week(term: Term) -> None:
 def test_a_term__has_every_mark_as_computed_by_hand(term, capsys):
     play_week_by_week(term)
     told = [line for line in capsys.readouterr().err.splitlines() if "submitted.csv" in line]
-    assert len(told) == 1 and "bea is no submission and nobody of the class" in told[0]
+    assert len(told) == 3 and "bea is no submission and nobody of the class" in told[1]
+    assert "has no time of 4 that were handed in (fours04_1004_5004_softmax.py, " in told[0]
     assert term.weeks() == WEEKS
     for row in term.rows():
         weeks = WEEKS[row["student"]]
@@ -731,3 +732,98 @@ def test_a_week_that_begins_because_somebody_handed_in_a_file_of_it__is_told(ter
     term.call("--week", "4")  # which was named
     assert len(term.changes()) == 1
     assert "from now on" not in capsys.readouterr().err
+
+
+def test_a_file_with_a_longer_name__does_not_replace_the_answer_of_an_earlier_call(term):
+    term.put("w1/ones01_1001_5001_softmax.py", answer("03"))
+    term.call("w1", "--roster", "people.csv")
+    term.put("late/ones01_1001_5002_log_softmax.py", HALF)
+    term.call("late")
+    row = term.rows()[0]
+    assert row["week 1"] == "3" and "5002_log_softmax.py is not read: softmax.py of" in row["notes"]
+
+
+def test_a_call_without_exercises__counts_what_was_named_before_and_what_is_handed_in(term):
+    (term.folder / "course.toml").unlink()
+    for name in ("ann", "bob"):
+        term.put(f"w/{name}/softmax.py", answer("03"))
+    term.call("w", "--exercises", "03")
+    term.put("late/ann/softmax.py", answer("03") + b"\n")
+    term.call("late")
+    assert {row["max_score"] for row in term.rows()} == {"3"}
+    term.put("late/ann/gelu.py", answer("05"))
+    term.call("late")
+    assert {row["max_score"] for row in term.rows()} == {"5"}
+
+
+def test_a_week_that_was_named_by_mistake__does_not_count_before_a_file_of_it_is_there(
+    term, capsys
+):
+    term.put("w1/s02/softmax.py", answer("03"))
+    term.call("w1", "--week", "1")
+    term.call("w1", "--week", "4")
+    assert "nobody has handed in a file of 09_masked_cross_entropy: that does not" in (
+        capsys.readouterr().err)  # fmt: skip
+    assert "week 4" not in term.rows()[0]
+    term.put("w4/s02/masked_cross_entropy.py", answer("09"))
+    term.call("w4", "--week", "4")
+    assert term.rows()[0]["week 4"] == "4"
+
+
+def test_the_weeks_that_the_first_call_counts__are_told(term, capsys):
+    term.put("w/s01/softmax.py", answer("03"))
+    term.put("w/s02/gelu.py", answer("05"))
+    term.call("w")
+    told = capsys.readouterr().err
+    assert "week 1 counts from now on, for everybody: s01" in told and "week 2 counts" in told
+
+
+@pytest.mark.parametrize("roster", [["--roster", "people.csv"], []])
+def test_two_rows_of_one_student__get_no_mark_and_are_told(roster, term, capsys):
+    term.put("w1/Ada One_1_assignsubmission_file_/softmax.py", answer("03"))
+    term.call("w1", "--week", "1", *roster)
+    term.put("sheet.csv", b"Identifier,Full name,ID number,Grade,Feedback comments\n"
+             b"P1,Ada One,1001,,\nP2,Ada One,7002,,\n")  # fmt: skip
+    term.call("--week", "1", "--moodle", "sheet.csv")
+    assert [row["Grade"] for row in term.rows("moodle.csv")] == ["", ""]
+    assert "sheet.csv: no marks for P1; P2: several rows are of one student" in (
+        capsys.readouterr().err)  # fmt: skip
+
+
+def test_a_file_without_a_time__is_not_older_than_one_with_a_time_and_is_told(term, capsys):
+    term.put("w1/s01-1/softmax.py", HALF)
+    term.put("w1/s01-2/softmax.py", answer("03"))
+    term.put("w1/submitted.csv", b"name,time\ns01-1,2027-01-10T12:00Z\n")
+    term.call("w1", "--week", "1", "--roster", "people.csv")
+    assert term.rows()[0]["week 1"] == "3"
+    assert (
+        "warning: submitted.csv has no time of 1 that were handed in (s01-2)"
+        in capsys.readouterr().err
+    )
+
+
+def test_late_in_a_name_from_canvas__is_a_day_also_where_the_week_has_no_date(term):
+    term.put("course.toml", b"late_penalty = 10\n[week.2]\nexercises = ['05']\n")
+    term.put("w/bergann_LATE_1001_501_gelu.py", answer("05"))
+    term.put("w/leebo_1002_502_gelu.py", answer("05"))
+    term.call("w", "--week", "2")
+    assert [row["week 2"] for row in term.rows()] == ["1.8", "2"]
+
+
+def test_the_folder_of_grades_among_the_students__is_nobody(term):
+    for name in ("ann", "bob"):
+        term.put(f"w/{name}/softmax.py", answer("03"))
+    term.out = term.folder / "w" / "grades"
+    for _ in range(2):
+        paths = [str(path) for path in sorted((term.folder / "w").iterdir())]
+        term.call(*paths, "--week", "1")
+    assert [row["student"] for row in term.rows()] == ["ann", "bob"]
+
+
+def test_a_name_in_other_letters__is_the_student_who_has_grades(term):
+    for name in ("Anna", "Bob"):
+        term.put(f"w/{name}/softmax.py", HALF)
+    term.call("w", "--week", "1")
+    term.put("late/anna/softmax.py", answer("03"))
+    term.call("late/anna", "--week", "1")
+    assert [(row["student"], row["week 1"]) for row in term.rows()] == [("Anna", "3"), ("Bob", "0")]

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from autograder.points import find
 from autograder.untrusted import submissions
-from autograder.untrusted.submissions import Refused, gather, name_of, read_files
+from autograder.untrusted.roster import Person, read_label
+from autograder.untrusted.submissions import Refused, gather, name_of, read_files, words_before
 from bert_run.errors import UserError
 
 ANSWER = b"def softmax_forward(x, axis=-1): return x\n"
@@ -137,7 +139,7 @@ def test_a_folder_named_for_somebody_who_has_grades__is_theirs_whatever_is_in_it
     write(tmp_path / "late" / "ann" / "week2" / PLACE)
     write(tmp_path / "late" / "ann" / "bob" / "softmax.py", b"wrong")
     [found], _ = gather([tmp_path / "late" / "ann"], but=out)
-    assert found.student == "ann" and found.files == {"03_softmax": ANSWER}
+    assert found.student == "Ann" and found.files == {"03_softmax": ANSWER}
     whole, _ = gather([tmp_path / "late" / "ann"])
     assert [one.student for one in whole] == ["bob", "week2"]  # nobody is known: a class
 
@@ -241,7 +243,7 @@ def test_reading_has_a_limit_of_time(tmp_path, monkeypatch):
 
 
 def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "annlee_7_8_softmax.py")
+    os.mkfifo(tmp_path / "annlee_71_81_softmax.py")
     [ann], _ = gather([tmp_path])
     assert ann.notes == ["refused: it is no plain file"]
 
@@ -250,3 +252,77 @@ def test_a_name_fits_into_a_folders_whatever_its_letters(tmp_path):
     (tmp_path / ("\ufa6c" * 80)).mkdir()  # a letter that has more bytes once it is normalized
     name = name_of(tmp_path / ("\ufa6c" * 80))
     assert 150 < len(name.encode()) <= 200
+
+
+# Of several files the one that was meant counts.
+
+STARTER = find("03_softmax").starter.read_bytes()
+
+
+def place_all(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"anna/exercises/03_softmax/softmax.py": STARTER,
+         "anna/exercises/03_softmax/softmax_final.py": ANSWER},
+        {"anna/exercises/03_softmax/softmax.py": STARTER, "anna/work/softmax.py": ANSWER},
+        {"anna/solutions/03_softmax/softmax.py": b"the course's", "anna/work/softmax.py": ANSWER},
+    ],
+)  # fmt: skip
+def test_an_answer_counts_before_the_starter_and_the_solution_beside_it(tmp_path, files):
+    one = gather([place_all(tmp_path, files | {"ben/softmax.py": ANSWER})])[0][0]
+    assert one.files == {"03_softmax": ANSWER}
+
+
+def test_a_starter_in_a_second_piece_does_not_replace_an_answer(tmp_path):
+    archive = make_zip(tmp_path / "berg_1001_502_hw.zip", {PLACE: STARTER})
+    place_all(tmp_path, {"berg_1001_501_softmax.py": ANSWER, "lee_1002_503_softmax.py": ANSWER})
+    assert archive.exists() and [one.files for one in gather([tmp_path])[0]] == [
+        {"03_softmax": ANSWER}, {"03_softmax": ANSWER}]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", ["502_log_softmax.py", "502_old_softmax.py", "490_my_softmax.py"])
+def test_the_name_with_nothing_before_it_counts_whatever_came_last(tmp_path, other):
+    place_all(tmp_path, {"berg_1001_501_softmax.py": ANSWER, f"berg_1001_{other}": b"old = 1",
+                         "lee_1002_503_softmax.py": ANSWER})  # fmt: skip
+    berg = gather([tmp_path])[0][0]
+    assert berg.files == {"03_softmax": ANSWER}
+    assert berg.notes[-1].endswith(f"berg_1001_501_softmax.py, and not berg_1001_{other}")
+
+
+def test_a_students_own_name_before_a_file_makes_it_no_less_sure():
+    anna = Person("s01", "Anna Berg", ("x9",))
+    for name in ("softmax.py", "s01_softmax.py", "Berg_Anna softmax.py", "03_softmax.py",
+                 "berg_1001_501_softmax-1.py", "s01.zip", "s01"):  # fmt: skip
+        assert words_before(name, anna) == 0, name
+    assert words_before("s01_log_softmax.py", anna) == 1
+    assert words_before("s02_softmax.py", anna) == 1 == words_before("s01_softmax.py", None)
+
+
+def test_folders_named_for_a_week_and_a_student_are_of_several_students(tmp_path):
+    place_all(tmp_path, {f"week_{week}_{who}/softmax.py": who.encode()
+                         for who in ("anna", "bob") for week in (11, 12)})  # fmt: skip
+    make_zip(tmp_path / "hw_2027_01_cleo.zip", {PLACE: ANSWER})
+    found = [one.student for one in gather([tmp_path])[0]]
+    assert found == ["hw_2027_01_cleo", "week_11_anna", "week_11_bob", "week_12_anna",
+                     "week_12_bob"]  # fmt: skip
+
+
+def test_the_number_of_an_attempt_is_found_after_a_name_with_a_dot():
+    names = ("anna.berg.zip", "anna.berg (1).zip", "anna.berg-2.zip", "anna.berg (3)", "softmax.py",
+             "anna 2027-01-31")  # fmt: skip
+    assert [read_label(name).attempt[1:] for name in names] == [
+        (0, 0), (0, 1), (2, 0), (0, 3), (0, 0), (0, 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["berg_anna_softmax.py", "ex03_softmax.py", "week2_softmax.py"])
+def test_a_file_in_a_folder_with_words_before_its_name_is_noted(tmp_path, name):
+    place_all(tmp_path, {f"anna/{name}": ANSWER, "anna/gelu.py": ANSWER, "bob/softmax.py": ANSWER})
+    anna = gather([tmp_path])[0][0]
+    assert anna.notes == [f"{name} is not read: is it softmax.py?"]

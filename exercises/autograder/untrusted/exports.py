@@ -79,9 +79,18 @@ def fill_in(table: list[list[str]], columns: list[int], possible: list[str], gra
                                       for name in own])  # fmt: skip
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
     unknown, excused, absent = [], [], set(own)
-    for row in table[1:]:
-        student = known.exactly(*[row[i] for i in naming])
+    whose = [known.exactly(*[row[i] for i in naming]) for row in table[1:]]
+    twice = {student for student in own if whose.count(student) > 1}
+    if doubled := [row[0] for row, student in zip(table[1:], whose, strict=True)
+                   if student in twice]:  # fmt: skip
+        rosters.warn(
+            f"{source.name}: no marks for {'; '.join(doubled)}: several rows are of one "
+            "student: give each person a row of the roster, with the ID as a key"
+        )
+    for row, student in zip(table[1:], whose, strict=True):
         absent.discard(student)
+        if student in twice:
+            continue
         if student in own and row[columns[0]].strip().upper() == "EX":  # of Canvas
             excused.append(row[0])
         elif student in own:

@@ -23,7 +23,13 @@ from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
-from autograder.untrusted.submissions import Submission, gather, is_hidden, shown
+from autograder.untrusted.submissions import (
+    Submission,
+    gather,
+    is_hidden,
+    shown,
+    words_before,
+)
 from bert_run.config import Real, Whole, check_numbers
 from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, hold, read_record, remove_in_one_piece, write_atomically
@@ -206,8 +212,8 @@ def run(call: Call, folder: Path) -> None:
     names = {name.casefold(): name for name in students}
     names |= {name: name for name in students}  # MIA and mia may both be there
     names |= exports.pseudonyms(out, students)
-    counted = {*state.get("counted", ()), *(exercise.name for exercise in call.scope or ())}
-    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names, counted)
+    counted, scope = {*state.get("counted", ())}, {each.name for each in call.scope or ()}
+    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names, counted | scope)
     for path in filter(Path.exists, removed):  # one may lie in another
         remove_in_one_piece(path)
     graded = students_of(call, left)
@@ -309,6 +315,11 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission, *,
         new = replace(old, handed=new.handed) if now and is_first else old
     elif old and is_untouched(exercise, new.file):
         return
+    elif old and words_before(new.handed.name, one.person) > words_before(old.handed.name,
+                                                                          one.person):  # fmt: skip
+        submission.notes.append(f"{shown(new.handed.name)} is not read: {exercise.file} of "
+                                f"{shown(old.handed.name)} has the surer name")  # fmt: skip
+        return
     elif old:
         is_older = sha(new.file) in old.replaced
         if old.handed.time and new.handed.time:
@@ -385,22 +396,30 @@ def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> Non
 
 def mark_all(call: Call, graded: list[Graded], names: set[str],
              adjusted: marks.Adjustments) -> tuple[list[str], bool]:  # fmt: skip
-    """Mark what this call and earlier ones have asked for, `names`; where this one names nothing,
-    also the weeks of which anything has been handed in. Also counted, in this call alone, is what
-    has points by hand, and of each week all exercises. The names that stay; has a week begun?"""
+    """Mark what earlier calls have asked for, `names`, and this one, once a file of it is there;
+    where it names nothing, the weeks of which anything has been handed in. Also counted, in this
+    call alone, is what has points by hand, and of each week all exercises. The names that stay; has
+    a week begun?"""
     weeks, has_begun = call.course.weeks, False
     before = names.union(what for _, what in adjusted)
-    if call.scope is None and weeks:
-        handed = [(one.student, set(one.handed)) for one in graded]
-        for week in weeks:
-            who = [student for student, files in handed if files & week.names]
-            names |= week.names if who else set()
-            if who and before and before.isdisjoint(week.items):
-                has_begun = True
-                warn(f"week {week.name} counts from now on, for everybody: {who[0]} has handed in "
-                     "a file of it")  # fmt: skip
-    elif call.scope is None and (call.submissions or not names):
-        names |= {exercise.name for exercise in present()}
+    handed = {name: one.student for one in reversed(graded) for name in one.handed}
+    if call.scope is not None:
+        asked = {exercise.name for exercise in call.scope}
+        if names and asked.isdisjoint(handed) and not asked <= names:
+            warn(f"nobody has handed in a file of {' or '.join(sorted(asked))}: that does not "
+                 "count before somebody has")  # fmt: skip
+        else:
+            names |= asked
+    elif weeks:
+        new = [week for week in weeks if week.names & {*handed} and before.isdisjoint(week.items)]
+        has_begun = bool(before and new)
+        for week in new if before or len(new) > 1 else ():
+            who = next(handed[name] for name in sorted(week.names) if name in handed)
+            warn(f"week {week.name} counts from now on, for everybody: {who} has handed in a file "
+                 "of it")  # fmt: skip
+        names = names.union(*(week.names for week in weeks if week.names & {*handed}))
+    elif call.submissions or not names:
+        names = names | {*handed} if names else {exercise.name for exercise in present()}
     by_hand = {what for _, what in adjusted}
     weeks = [week for week in weeks if (names | by_hand).intersection(week.items)]
     counted = names.union(by_hand, *(week.names for week in weeks))

@@ -104,11 +104,12 @@ def marks_of(student: str, report: Report, handed: dict[str, Handed], *, weeks: 
 
 
 def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
-    """Days begun since the week was due, with the extension; 1 for late at an unknown time."""
+    """Days begun since the week was due, with the extension; 1 for what Canvas calls LATE where the
+    time or the day is unknown."""
     extension = person.days(week.name) if person else 0.0
-    if handed is None or week.due is None:
+    if handed is None:
         return 0
-    if handed.time:
+    if handed.time and week.due:
         over = handed.time.replace(microsecond=0) - week.due - timedelta(days=extension)
         return max(0, math.ceil(over / timedelta(days=1)))
     return int(handed.late and not extension)
@@ -132,7 +133,8 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str],
     are the exercises that count, also if the course has them in no week."""
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
-    for place, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
+    needs, knows = ["student", "what", "points"], ("comment", "by")
+    for place, row in read_table(path, needs, knows) if path.is_file() else ():
         name, what = row["student"], row["what"]
         student = names.get(name) or names.get(name.casefold())
         if student is None:

@@ -12,7 +12,7 @@ import io
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
@@ -25,15 +25,17 @@ from bert_run.errors import UserError
 from bert_run.files import text_lines, write_atomically
 
 # How a course system calls a file that was handed in. What the student has called it comes last.
+# Canvas has long numbers and hands on no folders: week_1_2_anna and hw_03_05_anna are not of it.
 SYSTEMS = {
-    "Canvas": re.compile(r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_"
-                         r"(?P<file>.+)", re.IGNORECASE),
+    "Canvas": re.compile(r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>[1-9]\d+)_"
+                         r"(?P<number>[1-9]\d+)_(?P<file>.+)", re.IGNORECASE),
     "Moodle": re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
                          r"(?:_(?P<file>.*))?"),
 }  # fmt: skip
 TIMES = "submitted.csv"  # beside the submissions
 DAYS = Real(at_least=0, at_most=1000)
-ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
+# softmax-2.py is a second attempt, softmax (1).py was fetched twice; in 2027-01-31 31 is a day.
+ATTEMPT = re.compile(r"(?:(?<!\d{4}-\d\d)-([1-9]\d?))?(?: ?\((\d+)\))?$")
 
 
 @dataclass(frozen=True)
@@ -45,20 +47,21 @@ class Label:
     keys: tuple[str, ...] = ()
     user: str = ""  # the number that Canvas or Moodle know the student by
     late: bool = False
-    attempt: tuple[int, int] = (0, 0)
+    attempt: tuple[int, int, int] = (0, 0, 0)
     kind: str = ""  # of the course system
 
 
-def read_label(name: str) -> Label:
+def read_label(name: str, *, is_folder: bool = False) -> Label:
     """What a name says; a name of no course system is the student's. No student chooses a key."""
     name = unicodedata.normalize("NFC", name)
     kind, parts = "", {"who": name, "file": name}
     for system, form in SYSTEMS.items():
-        if not kind and (found := form.fullmatch(name)):
+        is_possible = not kind and not (system == "Canvas" and is_folder)
+        if is_possible and (found := form.fullmatch(name)):
             kind, parts = system, found.groupdict("")
     who, user = parts["who"], parts.get("user", "")
-    again = ATTEMPT.search(parts["file"].split(".")[0])
-    attempt = int(parts.get("number", 0)), int(again[1]) if again else 0
+    again = ATTEMPT.search(re.sub(r"\.\w+$", "", parts["file"]))
+    attempt = int(parts.get("number", 0)), int(again[1] or 0), int(again[2] or 0)
     keys = (user, who) if kind == "Canvas" else (who,)
     return Label(who, parts["file"], keys, user, bool(parts.get("late")), attempt, kind)
 
@@ -88,11 +91,17 @@ class Roster:
                 self.known.setdefault(way, set()).add(person.id)
 
     def match(self, *texts: str) -> list[str]:
-        """Who is named in the first text that names anybody; Anna in Anna Berg names nobody."""
-        for words in map(tokens, texts):
-            spans = {frozenset(range(start, end)): self.known[words[start:end]]
-                     for start, end in combinations(range(len(words) + 1), 2)
-                     if words[start:end] in self.known}  # fmt: skip
+        """Who is named in the first text that names anybody; Anna in Anna Berg names nobody, nor do
+        the numbers of week 2 or of a second copy (2): an id below 100 must stand alone."""
+        for text in texts:
+            words = tokens(re.sub(r" ?\(\d+\)(\.\w+)?$", r"\1", text))
+            is_alone = len({*words} - {"py", "zip"}) == 1
+            spans = {
+                frozenset(range(start, end)): self.known[words[start:end]]
+                for start, end in combinations(range(len(words) + 1), 2)
+                if words[start:end] in self.known
+                and (is_alone or not re.fullmatch(r"\d\d?", " ".join(words[start:end])))
+            }
             if spans:
                 named = [ids for span, ids in spans.items() if not any(map(span.__lt__, spans))]
                 return sorted(set().union(*named))
@@ -112,7 +121,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def read_roster(path: Path, course: Course) -> Roster:
     people, owners = [], {}
-    for place, row in read_table(path, ["id"]):
+    for place, row in read_table(path, ["id"], ("name", "key", "extension")):
         own, name, key, extension = (row.get(f, "") for f in ("id", "name", "key", "extension"))
         keys = tuple(filter(None, map(str.strip, key.split(";"))))
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
@@ -140,13 +149,19 @@ def extension_of(text: str, place: str, course: Course) -> dict[str, float]:
     return found
 
 
-def read_table(path: Path, needs: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file, each with its place, by the names in its first line."""
+def read_table(path: Path, needs: list[str],
+               knows: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, str]]]:  # fmt: skip
+    """The rows of a CSV file, each with its place, by the names in its first line; `knows` are the
+    columns that may be there, and are not to be missed for a plural."""
     table = read_cells(path)
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
         raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
                         f"{','.join(needs)}")  # fmt: skip
+    for name in knows:
+        for near in {f"{name}s", name.removesuffix("s")} - {name}:
+            if near in header and name not in header:
+                raise UserError(f"{path.name}: {near} is no column: was {name} meant?")
     for line, cells in table[1:]:
         place = f"{path.name}, line {line}"
         if len(cells) > len(header):

@@ -17,9 +17,9 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from autograder.points import Exercise, find, present
-from autograder.runner import ComparesTooLong, limited
+from autograder.runner import ComparesTooLong, is_untouched, limited
 from autograder.untrusted import roster as names
-from autograder.untrusted.roster import Label, Roster
+from autograder.untrusted.roster import Label, Person, Roster
 from bert_run.errors import UserError
 
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
@@ -63,12 +63,15 @@ def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = N
            gone: Collection[str] = ()) -> tuple[list[Submission], list[str]]:  # fmt: skip
     """All submissions by name, and lines about what was passed over, such as the folder of grades
     `but`. A folder named for somebody with grades there, unless they are `gone`, is theirs."""
+    if but and len(paths) > 1:  # a shell may have put it among class/*
+        paths = [path for path in paths if path.resolve() != but.resolve()]
     known = {path.name for path in (but / "students").glob("[!.]*")} if but else set()
     classes = classes_of(paths, known.difference(gone), roster)
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
     owners: dict[str, object] = {}  # whose the names are, where there is no roster
     unused: set[str] = set()  # names in submitted.csv
+    untimed: list[str] = []  # pieces that have no time there, though others have
     for path in paths:
         members, is_whole, found = [path], path in classes, set()
         times = names.read_times(path if is_whole else path.absolute().parent)
@@ -78,9 +81,11 @@ def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = N
                        and not (but and member.resolve() == but.resolve())]  # fmt: skip
             unused |= times.keys()
         for member in members:
-            label = names.read_label(member.name)
+            label = names.read_label(member.name, is_folder=member.is_dir())
             try:
                 name = owner_of(member, label, roster, owners, is_top=member == path)
+                same = [each for each in known if each.casefold() == name.casefold()]
+                name = name if name in known or len(same) != 1 else same[0]
             except Refused as refused:
                 place = shown(f"{member.absolute().parent.name}/{member.name}")
                 passed_over.append(f"{place}: {refused}")
@@ -88,6 +93,8 @@ def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = N
             keys = [member.name.casefold(), name.casefold()]  # the piece's own time goes first
             unused.difference_update(keys)
             time = next((times[key] for key in keys if key in times), None)
+            if times and time is None:
+                untimed.append(member.name)
             owned.setdefault(name, []).append(Piece(member, label, time))
             found.add(name)
         if is_whole and len(found) == 1:
@@ -97,10 +104,16 @@ def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = N
     for name in map(shown, sorted(unused)):
         names.warn(f"{names.TIMES}: {name} is no submission and nobody of the class: write the "
                    "student's id, or the name of the file or folder")  # fmt: skip
+    if untimed:
+        names.warn(
+            f"{names.TIMES} has no time of {len(untimed)} that were handed in "
+            f"({', '.join(map(shown, sorted(untimed)[:3]))}): not counted as late"
+        )
     if paths and not owned and not (roster and passed_over):
         why = "; ".join(passed_over[:3]) or "a folder of students has a folder or a zip of each"
         raise UserError(f"{', '.join(map(str, paths))}: no submission in it: {why}")
-    return [read(name, owned[name]) for name in sorted(owned)], passed_over
+    people = roster.people if roster else {}
+    return [read(name, owned[name], people.get(name)) for name in sorted(owned)], passed_over
 
 
 def owner_of(path: Path, label: Label, roster: Roster | None, owners: dict[str, object], *,
@@ -156,6 +169,9 @@ def classes_of(paths: list[Path], known: set[str], roster: Roster | None) -> lis
         if may_be_class and name and not is_listed and folders.count(folder) == 1:
             names.warn(f"{path} is taken for the student {name}, who has grades: if it is a class, "
                        f"call again with --remove={shlex.quote(name)}")  # fmt: skip
+        if may_be_class and is_listed and any(roster.match(each.name) for each in path.glob("*")):
+            names.warn(f"{path} is taken for the student {is_listed} of the roster: if it is a "
+                       "class, rename it")  # fmt: skip
     return [path for path in classes if path.absolute().parent not in beside]
 
 
@@ -195,19 +211,24 @@ def name_of(path: Path, who: str = "") -> str:
     return name.strip(" .").encode()[:200].decode(errors="ignore").strip(" .") or "nameless"
 
 
-def read(student: str, pieces: list[Piece]) -> Submission:
+def read(student: str, pieces: list[Piece], person: Person | None) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
-    the last one counts that changes an exercise's file."""
+    the last one counts that changes an exercise's file, but the surest name before the last."""
     submission = Submission(student)
-    for piece in sorted(pieces, key=lambda each: (each.time.timestamp() if each.time else 0.0,
-                                                  each.label.attempt, each.path.name)):  # fmt: skip
+    is_timed = all(piece.time for piece in pieces)
+    for piece in sorted(pieces, key=lambda each: (
+        -words_before(each.path.name, person), each.time.timestamp() if is_timed else 0.0,
+        each.label.attempt, each.path.name,
+    )):  # fmt: skip
         files, notes = read_piece(piece)
         for name, content in files.items():
-            if submission.files.get(name) == content:
-                continue  # the same file was handed in when it came first
-            if name in submission.files:
-                notes.append(f"{find(name).file} was handed in again: graded is that of "
-                             f"{shown(piece.path.name)}")  # fmt: skip
+            before, exercise = submission.files.get(name), find(name)
+            if before is not None and (content == before or is_untouched(exercise, content)):
+                continue  # the same file was handed in when it came first; a starter never was
+            if before is not None and not is_untouched(exercise, before):
+                notes.append(f"{exercise.file} was handed in again: graded is that of "
+                             f"{shown(piece.path.name)}, and not "
+                             f"{shown(submission.handed[name].name)}")  # fmt: skip
             submission.files[name] = content
             submission.handed[name] = Handed(piece.path.name, piece.time, piece.label.late)
         submission.notes += notes
@@ -271,6 +292,19 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
     return None
 
 
+def words_before(name: str, person: Person | None) -> int:
+    """How many words that are not the student's stand before an exercise's file: none in
+    softmax.py, one in old_softmax.py. Fewer are surer; a folder and a zip have none."""
+    file = names.read_label(name).file
+    exercise = named(file, anywhere=True)
+    if exercise is None or named(file):
+        return 0
+    own = (person.id, person.name, *person.keys) if person else ()
+    words = {word for text in own for word in names.tokens(text)}
+    before = re.sub(r"[-\s_]+", "_", file.casefold()).rpartition(exercise.file[:-3])[0]
+    return len([word for word in names.tokens(before) if word not in words])
+
+
 def meant_by(place: PurePosixPath) -> Exercise | None:
     """The exercise that a file with another name may be of, by its name or its folder."""
     if place.suffix.casefold() == ".txt":  # which Windows adds, and hides
@@ -280,14 +314,25 @@ def meant_by(place: PurePosixPath) -> Exercise | None:
     here = {each.name: each for each in present()}
     stems = {each.file[:-3]: each for each in here.values()}
     close = get_close_matches(place.stem.casefold(), stems, 1, 0.75)
-    return stems[close[0]] if close else here.get(place.parent.name)
+    if close:
+        return stems[close[0]]
+    return here.get(place.parent.name) or named(f"{place.stem}.py", anywhere=True)
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
-    """Where an exercise's file is: first one under its own name, in its folder, the least deep."""
+    """Where an exercise's file is: first one that is not as it was handed out and no solution of
+    the course, under its own name, in its folder, the least deep."""
     places = [place for place in map(PurePosixPath, files) if named(place.name) == exercise]
-    places.sort(key=lambda place: (place.name != exercise.file, place.parent.name != exercise.name,
-                                   len(place.parts), place))  # fmt: skip
+    places.sort(
+        key=lambda place: (
+            is_untouched(exercise, files[str(place)]),
+            "solutions" in place.parts,
+            place.name != exercise.file,
+            place.parent.name != exercise.name,
+            len(place.parts),
+            place,
+        )
+    )
     return [*map(str, places)]
 
 

@@ -105,13 +105,13 @@ def course_file() -> Path | None:
 
 def chosen(course: Course, week: str | None, exercises: str | None) -> list[Exercise] | None:
     """The exercises that --week and --exercises name; None where neither is given."""
-    if week and exercises:
+    if week is not None and exercises is not None:
         raise UserError("--week and --exercises both name exercises: take one")
-    if week and not course.weeks:
+    if week is not None and not course.weeks:
         raise UserError(f"--week {week}: there is no {COURSE}: bert-grade init writes one")
-    if week:
+    if week is not None:
         return list(course.week(week).exercises)
-    return parse_exercises([exercises], "--exercises") if exercises else None
+    return parse_exercises([exercises], "--exercises") if exercises is not None else None
 
 
 def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:

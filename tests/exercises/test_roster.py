@@ -395,3 +395,32 @@ def test_a_class_that_is_called_like_a_student_of_the_roster__is_told(tmp_path, 
         put(tmp_path / "2" / who / "softmax.py")
     gather([tmp_path / "2"], roster=roster)
     assert "is taken for the student 2 of the roster: if it is a class" in capsys.readouterr().err
+
+
+def test_a_name_of_moodle__is_the_name_of_a_student_as_a_whole_or_nobodys(tmp_path):
+    put(tmp_path / "people.csv", "id,name\ns1,Juan Perez\ns2,Bo Lee\n")
+    roster = read_roster(tmp_path / "people.csv", Course())
+    for name in ("Juan Perez Garcia_222", "Juan Perez_111", "Bo Lee_333"):
+        put(tmp_path / "class" / f"{name}_assignsubmission_file_" / "softmax.py", name)
+    found, [passed_over] = gather([tmp_path / "class"], roster=roster)
+    assert [one.files["03_softmax"] for one in found] == [b"Juan Perez_111", b"Bo Lee_333"]
+    assert "Garcia_222_assignsubmission_file_: it is of nobody in the roster" in passed_over
+
+
+def test_two_folders_of_one_name__are_told_apart_in_the_note(tmp_path):
+    put(tmp_path / "people.csv", "id\nann\nbob\n")
+    roster = read_roster(tmp_path / "people.csv", Course())
+    for folder in ("late", "week2"):
+        put(tmp_path / folder / "ann" / "softmax.py", folder)
+        put(tmp_path / folder / "bob" / "softmax.py")
+    found, _ = gather([tmp_path / "late", tmp_path / "week2"], roster=roster)
+    [note] = found[0].notes
+    assert note.endswith("week2/ann, and not " + str(tmp_path / "late" / "ann"))
+
+
+def test_a_loose_file_beside_students_who_keep_theirs_deeper__makes_nobody_of_a_class(tmp_path):
+    for name in ("ann", "bob", "cy"):
+        put(tmp_path / "class" / name / "hw" / "gelu.py")
+    put(tmp_path / "class" / "softmax.py")
+    with pytest.raises(UserError, match=r"ann and bob: is it a class or one student's\?"):
+        gather([tmp_path / "class"])

@@ -827,3 +827,60 @@ def test_a_name_in_other_letters__is_the_student_who_has_grades(term):
     term.put("late/anna/softmax.py", answer("03"))
     term.call("late/anna", "--week", "1")
     assert [(row["student"], row["week 1"]) for row in term.rows()] == [("Anna", "3"), ("Bob", "0")]
+
+
+def test_a_look_at_the_grades__does_not_decide_what_counts(term):
+    (term.folder / "course.toml").unlink()
+    term.put("w/ann/softmax.py", answer("03"))
+    term.put("w/ann/gelu.py", answer("05"))
+    term.call("w", "--exercises", "03,05")
+    state = json.loads((term.out / "marks.json").read_text("utf-8"))
+    del state["counted"]  # as after a call that was stopped
+    (term.out / "marks.json").write_text(json.dumps(state), "utf-8")
+    term.call()
+    term.call("w", "--exercises", "03,05")
+    assert term.rows()[0]["max_score"] == "5"
+
+
+def test_the_page_names_the_weakest_sandbox_that_a_file_was_graded_in(term, monkeypatch):
+    for name in ("ann", "bob"):
+        term.put(f"w/{name}/softmax.py", answer("03"))
+    said = []
+    for kind, arguments in (("none", ["w", "--week", "1"]), ("bwrap", ["w2", "--week", "2"]),
+                            ("bwrap", ["--regrade"])):  # fmt: skip
+        monkeypatch.setattr(command, "choose",
+                            lambda *_, kind=kind: Sandbox(kind, term.folder, ()))  # fmt: skip
+        term.put("w2/ann/gelu.py", answer("05"))
+        term.put("w2/bob/gelu.py", answer("05"))
+        term.call(*arguments)
+        said.append(
+            "whoever looks gets full marks" in (term.out / "summary.html").read_text("utf-8")
+        )
+    assert said == [True, True, False]
+
+
+def test_a_given_name_in_a_folders_name__is_nobodys_login(term):
+    for name in ("lee_bo", "fox_cy"):
+        term.put(f"w/{name}/softmax.py", answer("03"))
+    term.call("w", "--week", "1")
+    term.put("canvas.csv", b'Student,ID,SIS Login ID,Week 1 (5)\n"Lee, Bo",91,blee,\n'
+             b'"Zeta, Bo",92,bo,\n"Fox, Cy",93,cfox,\n')  # fmt: skip
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert [row["Week 1 (5)"] for row in term.rows("canvas.csv")] == ["3.00", "", "3.00"]
+
+
+@pytest.mark.parametrize("name", ["hw.rar", "hw.tar.gz", "hw.7Z"])
+def test_an_archive_that_is_no_zip__is_noted(name, term):
+    term.put("w/ann/gelu.py", answer("05"))
+    term.put(f"w/ann/{name}", b"packed")
+    term.put("w/bob/gelu.py", answer("05"))
+    term.call("w", "--week", "2")
+    assert f"{name} is not read: hand in a zip" in term.rows()[0]["notes"]
+
+
+def test_feedback__is_there_also_for_who_handed_in_what_cannot_be_read(term):
+    term.put("w/ann.zip", b"no zip")
+    term.put("w/bob/softmax.py", answer("03"))
+    term.call("w", "--week", "1", "--feedback")
+    with zipfile.ZipFile(term.out / "feedback.zip") as pages:
+        assert sorted(pages.namelist()) == ["ann/report.html", "bob/report.html"]

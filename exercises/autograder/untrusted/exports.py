@@ -75,7 +75,7 @@ def fill_in(table: list[list[str]], columns: list[int], possible: list[str], gra
         if not POINTS.admits(number) or number < 0:
             raise UserError(f"{source.name}: {text!r} is no highest mark: write a number there")
         highest = number or best
-    known = roster or rosters.Roster([rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:]))
+    known = roster or rosters.Roster([rosters.Person(name, keys=tuple(re.findall(r"_(\d+)$", name)))
                                       for name in own])  # fmt: skip
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
     unknown, excused, absent = [], [], set(own)
@@ -129,8 +129,9 @@ def write_feedback(out: Path, graded: list[Graded], exercises: list[Exercise]) -
     which Canvas or Moodle know the submission, else in a folder of the student's name."""
     pages = []
     for one in graded:
-        if names := [one.works[e.name].handed.name for e in exercises if e.name in one.works]:
-            last = max(names, key=lambda name: (rosters.read_label(name).attempt, name))
+        names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
+        if names or one.notes:  # who handed in what cannot be read needs the page most
+            last = max(names or [one.student], key=lambda n: (rosters.read_label(n).attempt, n))
             page = out / "students" / one.student / "report.html"
             pages.append((feedback_name(last, one.student), page.read_bytes()))
     write_zip(out / "feedback.zip", pages)

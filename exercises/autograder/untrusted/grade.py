@@ -218,7 +218,10 @@ def run(call: Call, folder: Path) -> None:
         remove_in_one_piece(path)
     graded = students_of(call, left)
     used, files = grade_missing(call, graded, folder)
-    kind = used or state.get("sandbox", "none")
+    kind = state.get("sandbox", used or "none")
+    is_all = settings.regrade and call.scope is None and not call.submissions
+    if used and (is_all or kind not in WARNINGS):  # else some files were graded in that one
+        kind = used
     counted, has_begun = mark_all(call, graded, counted, adjusted)
     mark_likeness(graded, settings.against)
     for one in graded:
@@ -267,8 +270,10 @@ def names_of(call: Call, but: list[Path]) -> list[str]:
 def students_of(call: Call, names: list[str]) -> list[Graded]:
     people = call.roster.people if call.roster else {}
     for name in (name for name in names if people and name not in people):
-        warn(f"{name} has grades and is not in the roster: if this is somebody of it, call again "
-             f"with --remove={shlex.quote(name)}")  # fmt: skip
+        warn(
+            f"{name} has grades and is not in the roster: if this is somebody of it, grade the "
+            f"files again, and then remove these grades with --remove={shlex.quote(name)}"
+        )
     handed = {submission.student: submission for submission in call.submissions}
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))
             for name in names]  # fmt: skip
@@ -402,6 +407,7 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
     a week begun?"""
     weeks, has_begun = call.course.weeks, False
     before = names.union(what for _, what in adjusted)
+    everything = {exercise.name for exercise in present()}
     handed = {name: one.student for one in reversed(graded) for name in one.handed}
     if call.scope is not None:
         asked = {exercise.name for exercise in call.scope}
@@ -418,11 +424,11 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
             warn(f"week {week.name} counts from now on, for everybody: {who} has handed in a file "
                  "of it")  # fmt: skip
         names = names.union(*(week.names for week in weeks if week.names & {*handed}))
-    elif call.submissions or not names:
-        names = names | {*handed} if names else {exercise.name for exercise in present()}
+    elif call.submissions:
+        names = names | {*handed} if names else everything
     by_hand = {what for _, what in adjusted}
     weeks = [week for week in weeks if (names | by_hand).intersection(week.items)]
-    counted = names.union(by_hand, *(week.names for week in weeks))
+    counted = names.union(by_hand, *(week.names for week in weeks)) or {*handed} or everything
     for one in graded:
         one.counted = [exercise for exercise in present() if exercise.name in counted]
         one.marks = marks.marks_of(one.student, one.report, one.handed, course=call.course,

@@ -90,9 +90,10 @@ class Roster:
             for way in [*ways, *turned, *[("".join(each),) for each in turned]]:
                 self.known.setdefault(way, set()).add(person.id)
 
-    def match(self, *texts: str) -> list[str]:
-        """Who is named in the first text that names anybody; Anna in Anna Berg names nobody, nor do
-        the numbers of week 2 or of a second copy (2): an id below 100 must stand alone."""
+    def match(self, *texts: str, is_whole: bool = False) -> list[str]:
+        """Who is named in the first text that names anybody, or is wholly the name of somebody;
+        Anna in Anna Berg names nobody, nor do the numbers of week 2 or of a second copy (2): an id
+        below 100 must stand alone."""
         for text in texts:
             words = tokens(re.sub(r" ?\(\d+\)(\.\w+)?$", r"\1", text))
             is_alone = len({*words} - {"py", "zip"}) == 1
@@ -101,6 +102,7 @@ class Roster:
                 for start, end in combinations(range(len(words) + 1), 2)
                 if words[start:end] in self.known
                 and (is_alone or not re.fullmatch(r"\d\d?", " ".join(words[start:end])))
+                and end - start >= (len(words) if is_whole else 1)
             }
             if spans:
                 named = [ids for span, ids in spans.items() if not any(map(span.__lt__, spans))]

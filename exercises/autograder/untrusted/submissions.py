@@ -125,7 +125,8 @@ def owner_of(path: Path, label: Label, roster: Roster | None, owners: dict[str, 
     if is_single(path) and not named(label.file or path.name, anywhere=True):
         raise Refused("neither a folder or a zip nor the file of an exercise")
     if roster:
-        ids = roster.match(*map(without_exercise, label.keys))
+        keys = label.keys if label.kind else map(without_exercise, label.keys)
+        ids = roster.match(*keys, is_whole=bool(label.kind))  # a course system gives whole names
         if len(ids) == 1:
             user = (label.kind, label.user)
             if label.kind and owners.setdefault(ids[0], user) != user:
@@ -177,14 +178,18 @@ def classes_of(paths: list[Path], known: set[str], roster: Roster | None) -> lis
 
 def is_class(path: Path, *, is_sure: bool) -> bool:
     """A folder without exercises of its own is one of students' folders and zips. Raises
-    `UserError` where beside these lie several zips, or folders with the file of one exercise."""
+    `UserError` where beside these lie several zips, or folders with files of exercises."""
     own = [name for e in present() for name in (e.name, f"exercises/{e.name}", e.file)
            if (path / name).exists()]  # fmt: skip
-    below = [each for each in path.glob("*") if not is_hidden(each.name)]
-    for e in present() if own and not is_sure else ():
-        have = {each.name for each in below if is_zip(each) or (each / e.file).exists()
-                or (each / e.name / e.file).exists()}  # fmt: skip
-        if len(have := have - {e.name, "exercises", "solutions"}) > 1:
+    if own and not is_sure and not (path / "exercises").is_dir():  # that is a copy of the course
+        files, ours = {e.file for e in present()}, {"solutions", *(e.name for e in present())}
+        have = {
+            each.name
+            for each in path.glob("*")
+            if not is_hidden(each.name)
+            and (is_zip(each) or files.intersection(file.name for file in each.rglob("*.py")))
+        }
+        if len(have := have - ours) > 1:
             raise UserError(f"{path} holds {own[0]}, and beside it {' and '.join(sorted(have)[:2])}"
                             ": is it a class or one student's? Move what is one student's into a "
                             "folder named for the student, or grade each alone")  # fmt: skip
@@ -214,7 +219,7 @@ def name_of(path: Path, who: str = "") -> str:
 def read(student: str, pieces: list[Piece], person: Person | None) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
     the last one counts that changes an exercise's file, but the surest name before the last."""
-    submission = Submission(student)
+    submission, came = Submission(student), {}
     is_timed = all(piece.time for piece in pieces)
     for piece in sorted(pieces, key=lambda each: (
         -words_before(each.path.name, person), each.time.timestamp() if is_timed else 0.0,
@@ -226,10 +231,12 @@ def read(student: str, pieces: list[Piece], person: Person | None) -> Submission
             if before is not None and (content == before or is_untouched(exercise, content)):
                 continue  # the same file was handed in when it came first; a starter never was
             if before is not None and not is_untouched(exercise, before):
+                graded, other = piece.path, came[name]
+                if graded.name != other.name:
+                    graded, other = graded.name, other.name
                 notes.append(f"{exercise.file} was handed in again: graded is that of "
-                             f"{shown(piece.path.name)}, and not "
-                             f"{shown(submission.handed[name].name)}")  # fmt: skip
-            submission.files[name] = content
+                             f"{shown(str(graded))}, and not {shown(str(other))}")  # fmt: skip
+            submission.files[name], came[name] = content, piece.path
             submission.handed[name] = Handed(piece.path.name, piece.time, piece.label.late)
         submission.notes += notes
     if not submission.files and not any("refused" in note for note in submission.notes):
@@ -248,6 +255,8 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
             return False
         if is_zip(place) or named(place.name):
             return True
+        if place.suffix.casefold() in OTHER_ARCHIVES:
+            unread[str(place)] = f"{shown(str(place))} is not read: hand in a zip"
         if meant := meant_by(place):
             unread.setdefault(meant.name, f"{shown(str(place))} is not read: is it {meant.file}?")
         return False
@@ -350,6 +359,7 @@ DEEPEST = 6  # folders below it in which files are looked for
 MOST_FOLDERS = 12  # one inside the other
 MOST_SHRUNK = 200  # times; below a megabyte anything goes
 MOST_INNER = 8  # zips inside a submission
+OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".tgz", ".tar", ".xz", ".bz2")
 
 
 def is_zip(path: Path | PurePosixPath) -> bool:

@@ -14,6 +14,7 @@ import pytest
 
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import FineTuned, SavedTask
+from bert_finetuning.data.rows import Columns
 from bert_finetuning.predict import Predictor
 from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
@@ -69,8 +70,8 @@ class Pretended(Predictor):
 def call(monkeypatch, capsys):
     """`call("--json", stdin=b"…")`: what the command prints; `call.error(…)`: its one line."""
 
-    def run(*arguments, stdin: bytes = b"", format: str = "texts", pairs=None) -> str:
-        task = SavedTask(format, pairs=pairs)
+    def run(*arguments, stdin: bytes = b"", format="texts", pairs=None, columns=None) -> str:
+        task = SavedTask(format, pairs=pairs, columns=columns)
         model = Pretended(NO_MODEL, KINDS[format], task, 32)
         monkeypatch.setattr(Predictor, "open", classmethod(lambda cls, *a, **k: model))
         monkeypatch.setattr(sys, "argv", ["bert-predict", *map(str, arguments)])
@@ -253,6 +254,42 @@ def test_a_table_with_other_names_is_read_from_standard_input_by_its_columns(cal
     found = answers(call("--json", "--columns", "1", stdin=b"anna came,5\n"))
     assert [each["text"] for each in found] == ["anna came"]
     assert "its columns are" in call.error("--columns", "body", stdin=table)
+
+
+@pytest.fixture
+def call_both(call, tmp_path):
+    """The answers to lines, which are the same from standard input and from a .txt."""
+
+    def run(lines: str, *arguments, **given) -> list[dict]:
+        (tmp_path / "a.txt").write_text(lines)
+        piped = answers(call("--json", *arguments, stdin=lines.encode(), **given))
+        assert piped == answers(call("--json", *arguments, "--input", tmp_path / "a.txt", **given))
+        return piped
+
+    return run
+
+
+@pytest.mark.parametrize("header", [
+    "Review Text;Sentiment", "ID;Text;Created At;Is Spam?", "id; text", "Text;Rating (1-5)",
+])  # fmt: skip
+def test_names_of_columns_with_blanks_and_marks__begin_a_table(header, call_both):
+    row = ";".join(["anna"] * len(header.split(";")))
+    assert [each["text"] for each in call_both(f"{header}\n{row}\n")] == ["anna"]
+
+
+@pytest.mark.parametrize("names, row", [("id,Said", '1,"anna, too"'), ("Said", '"anna, too"')])
+def test_a_column_of_the_model_or_of_an_option__begins_a_table(names, row, call_both):
+    lines = f"{names}\n{row}\n"
+    found = call_both(lines, columns=Columns("Said", label="Note"))
+    assert [(each["line"], each["text"]) for each in found] == [(2, "anna, too")]
+    assert call_both(lines, "--columns", "said") == found
+
+
+def test_a_column_that_is_named_and_not_there_is_an_error_for_lines_too(call, tmp_path):
+    (tmp_path / "a.txt").write_text("said\nanna\n")
+    of_file = call.error("--columns", "body", "--input", tmp_path / "a.txt")
+    piped = call.error("--columns", "body", stdin=b"said\nanna\n")
+    assert all("line 2 has no 'body': its columns are 'said'" in each for each in (of_file, piped))
 
 
 def test_a_table_with_unusual_names_is_refused_on_standard_input(call):

@@ -356,8 +356,8 @@ def _by_name(value: Any, type_: Any) -> Any:
 def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = "",
               may_be_text: bool = False) -> Table | None:  # fmt: skip
     """The rows of lines, the first of which tell their format where the ending of a name does not.
-    Lines without any are rows of plain text if they `may_be_text`, and else None; then only usual
-    names of columns, or those that are `expected`, begin a table."""
+    Lines without any are rows of plain text if they `may_be_text`, and else None; then
+    `names_columns` decides what begins a table."""
     first = list(islice(lines, SAMPLED))
     if len(first) > 1 and re.fullmatch(r"sep=.", mark := first[0][1]) and mark[4] in first[1][1]:
         del first[0]  # Excel's own line above a table
@@ -369,20 +369,20 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
         return column_rows(source, lines, sample, is_conllu=is_conllu, tally=expected.tally)
     if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines)
-    by_names = may_be_text and expected.columns == USUAL
-    is_table = begins_table(start) if by_names else separator_of([start], "") in start
-    if suffix not in TABLES and not is_table:
+    hint = suffix or (".tsv" if "\t" in start else ".csv")
+    separator = separator_of(sample, hint)
+    if suffix not in TABLES and expected.columns == USUAL:  # --columns are those of a table
         if not may_be_text:
-            return None
-        check_no_names(source, sample, is_text=suffix == ".txt")
-        return (Row(f"{source}: line {number}", {}, line.split("\t")) for number, line in lines)
-    if by_names and suffix not in TABLES:
-        expected.tally.note(f"the first line, {quoted(start)}, is read as names of columns")
-    suffix = suffix or (".tsv" if "\t" in start else ".csv")
-    separator = separator_of(sample, suffix)  # the suffix is only a hint
+            if separator not in start:
+                return None
+        elif names_columns(start, separator, expected.train or USUAL):
+            expected.tally.note(f"the first line, {quoted(start)}, is read as names of columns")
+        else:
+            check_no_names(source, sample, separator, is_text=suffix == ".txt")
+            return (Row(f"{source}: line {number}", {}, line.split("\t")) for number, line in lines)
     expected.tally.note(SEPARATORS[separator])
     cells = split_csv(source, lines, separator)
-    if separator == "\t" and suffix == ".tsv" and not start.startswith('"'):
+    if separator == "\t" and hint == ".tsv" and not start.startswith('"'):
         cells = ((number, list(map(unquoted, row))) for number, row in split_tsv(lines))
     return table_rows(source, cells, expected)
 
@@ -449,15 +449,16 @@ NAMELESS = re.compile(r"|Unnamed: \d+\w*")  # columns that R, pandas and spreads
 csv.field_size_limit(2**31 - 1)
 
 
-def begins_table(line: str) -> bool:
-    """Whether a line holds the usual names of columns."""
-    for separator in SEPARATORS:
-        names = [name.strip().strip('"') for name in line.split(separator)]
-        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
-            usual = [name for name in names if usual_name([name], [*ASKED_COLUMNS, *LABELS])]
-            is_prose = len(usual) < 2 and f"{separator} " in line  # "Content, happy"
-            return not is_prose and all(is_name(name) or not name for name in names)
-    return False
+def names_columns(line: str, separator: str, learned: Columns) -> bool:
+    """Whether a first line begins a table: one of its cells is the name of a text in the training
+    set, or a usual one beside other cells. With only one usual name and a blank after a separator
+    it is prose: "Content, happy"."""
+    cells = [cell.strip().strip('"') for cell in line.split(separator)]
+    if usual_name(cells, [name for name in (learned.text, learned.pair) if name]):
+        return True
+    usual = [cell for cell in cells if usual_name([cell], [*ASKED_COLUMNS, *LABELS, "id"])]
+    is_prose = len(usual) < 2 and f"{separator} " in line
+    return len(cells) > 1 and usual_name(cells, ASKED_COLUMNS) is not None and not is_prose
 
 
 def is_name(cell: str) -> bool:
@@ -465,17 +466,16 @@ def is_name(cell: str) -> bool:
     return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
 
 
-def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
+def check_no_names(source: str, lines: Sequence[str], separator: str, *, is_text: bool) -> None:
     """Raise `UserError` if a first line, with another below it, looks like names of columns: a
     usual one or, unless the file is said to hold text, as many as that line has cells."""
     if len(lines) < 2:
         return
     line, below = lines[:2]
     is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
-    for separator in "" if is_text else SEPARATORS:
-        names = line.split(separator)
-        if separator != "\t" and len(names) == len(below.split(separator)) > 1:
-            is_header = is_header or all(map(is_name, names))
+    names = line.split(separator)
+    if not is_text and separator != "\t" and len(names) == len(below.split(separator)) > 1:
+        is_header = is_header or all(map(is_name, names))
     if is_header:
         raise UserError(f"{source}: line 1 ({shortened(' '.join(line.split()))}) looks like the "
                         "names of columns: say which of them holds the text, --columns TEXT, or "

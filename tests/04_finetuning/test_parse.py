@@ -454,9 +454,10 @@ def test_lines_of_text_that_end_in_a_number_after_a_letter_are_no_tagged_words(l
     assert [row.parts for row in rows] == [[line]] * 2
 
 
-def test_the_first_line_that_excel_writes_to_name_the_separator_is_no_row(file):
-    rows = open_rows(file("sep=;\ntext;label\nIt rains.;bad\n", "a.csv"), Expected())
-    assert [row.fields for row in rows] == [{"text": "It rains.", "label": "bad"}]
+def test_the_first_line_that_excel_writes_to_name_the_separator_is_no_row_and_counts(file):
+    for name in ("a.csv", "a.txt"):
+        (row,) = open_rows(file("sep=;\ntext;label\nIt rains.;bad\n", name), Expected())
+        assert row.fields == {"text": "It rains.", "label": "bad"} and row.line == 3
     plain = open_rows(
         file("sep=;\nIt rains.\n", "a.txt"), Expected(labeled=False), may_be_text=True
     )

@@ -360,7 +360,7 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
     `names_columns` decides what begins a table."""
     first = list(islice(lines, SAMPLED))
     if len(first) > 1 and re.fullmatch(r"sep=.", mark := first[0][1]) and mark[4] in first[1][1]:
-        del first[0]  # Excel's own line above a table
+        first[0] = (1, "")  # Excel's own line above a table, which is counted
     lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
     has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))

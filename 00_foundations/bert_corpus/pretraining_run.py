@@ -151,21 +151,24 @@ def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
     if not settings.heldout:
         return
     kept = list(islice(corpus.held_out, HELD_OUT_MOST))
-    documents = corpus if corpus.hashes else ()  # those of the Hub would be fetched twice
+    is_here = corpus.hashes or settings.corpus in EMBEDDED  # the Hub's would be fetched twice
     for what, hashes, most in (("documents", partial(map, hash64), KNOWN_MOST),
-                               ("passages", passages, 0.5)):  # fmt: skip
+                               ("passages", partial(passages, size=8), 0.5),
+                               ("sentences", partial(passages, size=1), 1.0)):  # fmt: skip
         probe = {*hashes(kept)}
-        share = len(probe.intersection(hashes(documents))) / len(probe)
-        if share > most or {*corpus.hashes} & {*corpus.held_out.hashes}:
+        share = len(probe.intersection(hashes(corpus if is_here else ()))) / len(probe)
+        if share > 0.5 and what == "sentences":  # as in stories of one kind
+            tell(f"note: {share:.0%} of the sentences of {named} are also in {settings.corpus}")
+        if share > most or (share and {*corpus.hashes} & {*corpus.held_out.hashes}):
             raise UserError(f"{named}: text of it is also in the corpus {settings.corpus} "
                             f"({share:.0%} of its {what}), so its loss would measure what was "
                             "trained on: name other text, or leave --heldout out and a part is "
                             "kept apart")  # fmt: skip
 
 
-def passages(documents: Iterable[Document]) -> Iterator[int]:
-    """Hashes of every eight sentences in a row, wherever the text is cut into documents."""
-    passage = deque(maxlen=8)
+def passages(documents: Iterable[Document], *, size: int) -> Iterator[int]:
+    """Hashes of so many sentences in a row, wherever the text is cut into documents."""
+    passage = deque(maxlen=size)
     for sentence in chain.from_iterable(documents):
         passage.append(sentence)
         yield hash64(list(passage))
@@ -194,8 +197,11 @@ def prepare_tokenizer(settings: RunSettings, folder: Path, opened: Callable[[], 
         is_same = not tokenizer or tokenizer_sha256(tokenizer) == tokenizer_sha256(found)
         kept = before.get("vocab_size", None if record.exists() else size)
         if not is_same or size not in (None, kept):
-            raise UserError(f"the stores in {folder.parent} are those of another tokenizer: leave "
-                            "--tokenizer and --vocab-size out, or take another --out")  # fmt: skip
+            way_out = "leave --tokenizer and --vocab-size out, or take another --out"
+            if start := getattr(settings, "start_from", None):
+                way_out = f"build them with --tokenizer {start}, or name the text with --corpus"
+            raise UserError(f"the stores in {folder.parent} are those of another tokenizer: "
+                            f"{way_out}")  # fmt: skip
         return found
     if tokenizer:
         made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
@@ -434,14 +440,15 @@ class PretrainingRun(ExitStack):
         """The last ones on held-out text; none in the first steps."""
         measured = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r]
         last = measured[-1] if measured else {}
-        share = self.majority_share(last["step"]) if "heldout_nsp_loss" in last else 0.0
+        share = self.majority_share(last) if "heldout_nsp_loss" in last else 0.0
         skew = {"majority_share": share} if share > FAR_FROM_HALF else {}
         return {**last, **skew, "heldout_unigram_entropy": self.unigram_entropy}
 
-    def majority_share(self, step: int) -> float:
-        """The share of the more common label among the pairs that are measured after a step."""
-        length = next(p.seq_length for p in self.settings.phases if step <= p.last_step)
-        measured = np.arange(min(self.settings.eval_examples, 10_000))  # enough
+    def majority_share(self, entry: Record) -> float:
+        """The share of the more common label among the pairs of a measurement."""
+        length = next(p.seq_length for p in self.settings.phases if entry["step"] <= p.last_step)
+        count = entry.get("heldout_examples", self.settings.eval_examples)
+        measured = np.arange(min(count, 10_000))  # enough
         pairs = self.data.heldout.at_length(length).batch(measured)
         share = float(pairs["next_sentence_labels"].mean())
         return max(share, 1 - share)
@@ -460,6 +467,9 @@ class PretrainingRun(ExitStack):
             if share := final.get("majority_share"):
                 reached += f" (majority baseline: {share:.1%})"
         print(f"\nheld out: {reached}")
+        asked = self.settings.eval_examples
+        if (count := final.get("heldout_examples", asked)) != asked:
+            print(f"          on {count:,} examples, not on {asked:,} as --eval-examples says now")
         print(f"model:    {out}      curve: {out / 'curve.png'}")
         if not self.config.is_decoder:
             ask = 'bert-fill-mask "The [MASK] sat on the mat." --checkpoint'

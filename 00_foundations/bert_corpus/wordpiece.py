@@ -372,6 +372,8 @@ def _check_vocabulary(path: Path, tokens: list[str]) -> None:
     if missing := [token for token in SPECIAL_TOKENS if token not in tokens]:
         raise UserError(f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} "
                         "entries: not the vocabulary of a BERT model")  # fmt: skip
+    if all(re.fullmatch(r"\[.+]", token) for token in tokens):
+        raise UserError(f"{path}: holds special tokens alone, and no word: {SAVE_AGAIN}")
     token, count = Counter(tokens).most_common(1)[0]
     if count > 1:
         raise UserError(f"{path}: the entry {token!r} occurs twice; each token has one id")

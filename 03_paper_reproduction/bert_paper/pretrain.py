@@ -15,6 +15,7 @@ import tyro
 from torch import nn
 
 from bert_corpus.pretraining_run import PretrainingRun
+from bert_corpus.wordpiece import read_tokenizer
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays
@@ -99,6 +100,7 @@ class PretrainSettings(RunSettings):
             has_begun = is_saved and begun_from == self.start_from
             folder = self.out if has_begun else locate(self.start_from).folder
             refuse_what_the_start_settles(self, folder)
+            read_tokenizer(folder, BertConfig.load(folder))  # it must be that of the weights
             object.__setattr__(self, "tokenizer", folder)
 
     @property

@@ -16,6 +16,7 @@ from bert_corpus.store import open_corpus
 from bert_corpus.storyworld import story
 from bert_paper import pretrain as command
 from bert_paper.pretrain import PretrainSettings
+from bert_run.errors import UserError
 from bert_run.files import read_record
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
@@ -84,6 +85,34 @@ def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
     Path("other.txt").write_bytes(text.replace(b"e", b"a"))
     assert call_here("bert-pretrain", "--corpus", corpus, "--heldout", "other.txt", "--out", "run",
                      *SIZES)[0] == 0  # fmt: skip
+
+
+def test_held_out_sentences_that_are_in_the_corpus_one_by_one_are_told(corpus, capsys):
+    lines = [line for line in corpus.read_text("utf-8").splitlines() if line]
+    Path("drawn.txt").write_text("\n\n".join(lines[::-5]), encoding="utf-8")
+    settings = PretrainSettings(corpus=str(corpus), heldout="drawn.txt")
+    runs.refuse_unfit_held_out_text(settings, open_corpus(str(corpus), held_out="drawn.txt"))
+    assert "note: 100% of the sentences of --heldout drawn.txt are also in c.txt" in (
+        capsys.readouterr().err)  # fmt: skip
+
+
+def test_held_out_text_is_compared_with_storyworld_too(tmp_path):
+    tales = (story(i).sentences for i in range(20))
+    text = "\n\n".join("\n".join(each.text for each in tale) for tale in tales)
+    (tmp_path / "told.txt").write_text(text, encoding="utf-8")
+    settings = PretrainSettings(documents=30, heldout=str(tmp_path / "told.txt"))
+    corpus = open_corpus("storyworld", limit=30, held_out=settings.heldout)
+    with pytest.raises(UserError, match="also in the corpus storyworld"):
+        runs.refuse_unfit_held_out_text(settings, corpus)
+
+
+def test_an_empty_file_on_both_sides_is_no_text_that_is_trained_on(corpus):
+    for folder, text in (("a", corpus.read_text("utf-8")), ("b", "Tea is hot.\n\nIce is cold.")):
+        Path(folder).mkdir()
+        Path(folder, "text.txt").write_text(text, encoding="utf-8")
+        Path(folder, "LICENSE").touch()
+    settings = PretrainSettings(corpus="a", heldout="b")
+    runs.refuse_unfit_held_out_text(settings, open_corpus("a", held_out="b"))
 
 
 def test_held_out_stories_that_share_sentences_with_the_corpus_are_taken(tmp_path):
@@ -178,6 +207,32 @@ def test_the_accuracy_of_next_sentences_stands_beside_the_majority_baseline(call
     assert share_of(corpus, "other") is None
     short = ("--short-seq-length", 10, "--short-share", 1)  # two sentences hardly fit
     assert share_of(corpus, "short", *short) > 55, "of the pairs that were measured"
+
+
+def test_a_result_is_told_with_the_examples_that_it_was_measured_on(call_here, corpus):
+    """And with the majority of these, whatever --eval-examples says in a later call."""
+    Path("short.txt").write_text("".join(f"It slept {n}.\n\n" for n in range(80)), "utf-8")
+    words = ("bert-pretrain", "--corpus", "short.txt", "--out", "run", *SIZES)
+    before = call_here(*words)[1]
+    after = call_here(*words, "--eval-examples", 2000)[1]
+    assert "majority baseline: 100.0%" in before and "majority baseline: 100.0%" in after
+    note = "on 8 examples, not on 2,000 as --eval-examples says now"
+    assert note in after and "examples" not in before
+
+
+def test_stores_of_a_stopped_call_are_compared_with_the_text_though_a_log_lies_beside_them(
+    call_here, corpus, monkeypatch
+):
+    words = ("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)
+    with monkeypatch.context() as patch:
+        patch.delattr(command.PretrainingRun, "refuse_other_data")
+        with pytest.raises(AttributeError):  # stopped when the stores stand
+            call_here(*words)
+    built = Path("run/data/train/tokens.bin").read_bytes()
+    corpus.write_text(corpus.read_text("utf-8").replace("e", "a"), encoding="utf-8")
+    Path("run/log.txt").write_text("of the first call")
+    assert call_here(*words)[0] == 0
+    assert Path("run/data/train/tokens.bin").read_bytes() != built
 
 
 @pytest.mark.parametrize("options, said", [

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bert_corpus.pretraining_run import prepare
 from bert_paper.convert import ConvertSettings, convert
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
@@ -146,6 +147,23 @@ def test_a_model_with_one_segment_encodes_single_texts_and_refuses_a_pair(one_se
     assert set(pretrained.encode("the crane").type_ids) == {0}
     with pytest.raises(UserError, match="type_vocab_size is 1, and a pair of texts needs 2"):
         pretrained.encode("the crane", "the fish")
+
+
+@pytest.mark.parametrize("change", [lambda lines: lines[:50] + lines[51:],
+                                    lambda lines: [*lines, "extra\n"]])  # fmt: skip
+def test_a_tokenizer_that_is_not_that_of_the_weights_is_refused(text, start, tmp_path, change):
+    model = tmp_path / "model"
+    shutil.copytree(start, model, ignore=shutil.ignore_patterns("tokenizer.json", "checkpoints"))
+    lines = (model / "vocab.txt").read_text("utf-8").splitlines(keepends=True)
+    (model / "vocab.txt").write_text("".join(change(lines)), encoding="utf-8")
+    with pytest.raises(UserError, match="entries and the model 89: they belong to different"):
+        again(text, model, tmp_path / "run")
+
+
+def test_stores_of_another_vocabulary_are_to_be_built_with_that_of_the_model(text, start, tmp_path):
+    prepare(PretrainSettings(corpus=str(text), vocab_size=80, seq_length=32), tmp_path / "stores")
+    with pytest.raises(UserError, match=r"build them with --tokenizer .*run, or name the text"):
+        pretrain(again(tmp_path / "stores", start, tmp_path / "run"))
 
 
 def test_the_card_names_the_model_that_the_run_went_on_from(text, start, tmp_path):

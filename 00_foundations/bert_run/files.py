@@ -28,7 +28,7 @@ import shlex
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,36 +144,17 @@ def clear_leftovers(folder: Path, name: str | None = None) -> None:
 
 
 def publish(source: str | Path, target: str | Path) -> None:
-    """Make `target` the same file as `source` in one step: a hard link, else a copy."""
-    target = Path(target)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    beside.unlink(missing_ok=True)
-    try:
-        try:
-            os.link(source, beside)
-        except OSError:
-            shutil.copyfile(source, beside)
-            flush_to_disk(beside)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)  # it stays if it is the same file as the target
-
-
-def publish_model(paths: Iterable[Path], folder: Path) -> None:
-    """Make a model's files those of `folder`: the weights by a link, all else by a copy, so that
-    whoever edits it there leaves the files at `paths` as they are."""
-    for path in paths:
-        if path.suffix == ".safetensors":
-            publish(path, folder / path.name)
-        else:
-            write_atomically(folder / path.name, path.read_bytes())
+    """Make `target` a copy of `source` in one step. A link would cost no space, but whoever writes
+    to one of the two files would change both."""
+    with write_whole(Path(target)) as copy, open(source, "rb") as file:
+        shutil.copyfileobj(file, copy, 1 << 20)
 
 
 def keep_others(old: Path, new: Path) -> None:
     """Put what somebody else has added to a folder also into the one that will replace it."""
     if old.is_dir():
         written = [path.name for path in new.iterdir()]
-        shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True, copy_function=publish,
+        shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True,
                         ignore=lambda at, _: written if Path(at) == old else [])  # fmt: skip
 
 
@@ -303,7 +284,6 @@ RECORD_FILE = "run.json"
 LOCK_FILE = ".lock"
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
-NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
 
 
 @dataclass(frozen=True)
@@ -380,11 +360,14 @@ class RunFolder:
             self.write_record(self.read_settings(), facts)
 
     def has_begun(self) -> bool:
-        """Whether anything is there but the record, the data, and measurements without a model."""
+        """Whether a model is there, or anything in a folder below but data and measurements. Other
+        files in the folder itself, such as a log, are no results."""
+        if any(self.path.glob("*.safetensors")):
+            return True
         for folder, below, names in os.walk(self.path):
-            ignored = NO_RESULTS if Path(folder) == self.path else {METRICS_FILE}
-            below[:] = [n for n in below if not n.startswith(".") and n not in ignored]
-            if any(n not in ignored and not n.startswith(".") for n in names):
+            is_top = Path(folder) == self.path
+            below[:] = [n for n in below if n[0] != "." and not (is_top and n == "data")]
+            if not is_top and any(n != METRICS_FILE and n[0] != "." for n in names):
                 return True
         return False
 
@@ -440,12 +423,13 @@ class RunFolder:
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
         card = self.path / "README.md"
-        ours = [each.read_bytes() for each in self.checkpoints.glob("step-*/README.md")]
+        ours = [each.read_bytes() for each in self.checkpoints.glob("*step-*/README.md")]
         if card.is_file() and card.read_bytes() not in ours:
             tell(f"note: {card} was edited: it was renamed {set_aside(card, 'edited')}")
         names = {Path(name).name for name in read_manifest(folder)["files"]}
         ours = sorted(names - {METRICS_FILE, STATE_FILE})
-        publish_model([folder / name for name in ours], self.path)
+        for name in ours:
+            publish(folder / name, self.path / name)
 
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
@@ -589,8 +573,8 @@ def model_card(
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
         front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
-        size=size_of(config, parameters), corpus=Path(report["name"]).name, name=name, tasks=tasks,
-        step=step, settings=settings, report=report, config=config, command=command,
+        size=size_of(config, parameters), corpus=Path(report["name"]).resolve().name, name=name,
+        tasks=tasks, step=step, settings=settings, report=report, config=config, command=command,
         measured=measured, begun_from=for_others(settings.get("start_from") or ""),
     )  # fmt: skip
 

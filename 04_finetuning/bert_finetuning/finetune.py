@@ -45,7 +45,7 @@ from bert_run.files import (
     command_line,
     front_matter,
     parse_object,
-    publish_model,
+    publish,
     read_record,
     set_aside,
     sha256,
@@ -243,8 +243,9 @@ class Finetuning:
         use_cpu_kernels(model.bert)
         task, predictions = self.evaluator.predict(model, precision=self.precision)
         dev = Measured("dev", task, data.dev, predictions)
-        files = sorted((outcome.folder / "best").iterdir())
-        publish_model([path for path in files if path.is_file() and path.name != train.SCORES], out)
+        for path in sorted((outcome.folder / "best").iterdir()):
+            if path.is_file() and path.name != train.SCORES:
+                publish(path, out / path.name)
         write_answers(out, dev, title=outcome.task)
         report, page = out / "metrics.json", out / "README.md"
         earlier = parse_object(report.read_bytes())[1] if report.is_file() else {}

@@ -44,6 +44,7 @@ def fill(folder: Path, step: int) -> None:
     save_weights(weights_of(step), folder / WEIGHTS_FILE)
     save_weights(moments_of(step), folder / STATE_FILE)
     (folder / "vocab.txt").write_text("[PAD]\n")
+    (folder / "README.md").write_text(f"step {step}\n")
 
 
 @pytest.fixture
@@ -257,6 +258,7 @@ def test_a_damaged_file_is_named_and_the_checkpoint_before_it_is_used(folder, na
     assert "step-00000002" in warning
     # A flipped byte of the manifest may spoil the entry of another file, which is named then.
     assert name in warning or name == "manifest.json"
+    assert "was edited" not in warning  # nor is the card, which came from the damaged one
     # What is shown is what is resumed, and the next call does not warn again.
     assert is_of_step(folder.resume(), 1)
     assert capsys.readouterr().err == ""
@@ -488,8 +490,9 @@ def test_a_file_that_somebody_put_into_a_checkpoint_or_the_best_model_stays(fold
 
 def test_a_file_that_is_edited_in_the_runs_folder_leaves_the_checkpoint_whole(folder):
     save(folder, 1)
-    with open(folder.path / "vocab.txt", "a") as file:
-        file.write("edited\n")
+    for name in ("vocab.txt", "model.safetensors"):
+        with open(folder.path / name, "a") as file:
+            file.write("edited\n")
     assert is_of_step(folder.resume(), 1)
 
 
@@ -562,3 +565,15 @@ def test_lost_measurements_are_restored_from_the_checkpoint_that_is_resumed(tmp_
     assert "metrics.jsonl has lost lines or was edited" in capsys.readouterr().err
     assert read_metrics(log.path) == [{"step": 10, "loss": 5.0}]
     run.release()
+
+
+@pytest.mark.parametrize("name, begun", [
+    ("log.txt", False), ("data/train/tokens.bin", False), ("seed-0/metrics.jsonl", False),
+    (".cache/x.safetensors", False), ("model.safetensors", True), ("seed-0/result.json", True),
+    ("checkpoints/step-00000001/manifest.json", True),
+])  # fmt: skip
+def test_a_run_has_begun_where_a_model_or_a_result_is_there(folder, name, begun):
+    path = folder.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    assert folder.has_begun() == begun

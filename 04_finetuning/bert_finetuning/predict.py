@@ -19,7 +19,6 @@ from bert_finetuning.checkpoint import FIELD, FineTuned, SavedTask, load_finetun
 from bert_finetuning.data.load import GLUE, STORYWORLD
 from bert_finetuning.data.rows import (
     SEPARATORS,
-    WORDS,
     Columns,
     Expected,
     Row,
@@ -351,15 +350,15 @@ def from_rows(rows: Table, task_type: type[Task], expected: Expected) -> Iterato
     asked, columns = None, expected.columns
     for row in rows:
         if asked is None:
-            names = [*task_type.parts, *task_type.contexts, "id"]
+            names = [*task_type.parts, *task_type.contexts, row.find(task_type.lists), "id"]
             if task_type.takes_columns and row.parts is None:
                 columns = expected.columns_in(row)
                 names = [columns.text, columns.pair]
             asked = [row.spelled(name) for name in names if name and row.find([name])]
             lists = [name] if (name := row.find(task_type.lists)) else []
-        empty = {name: "" for name in map(row.spelled, asked) if row.fields.get(name) is None}
-        is_null = any(row.fields.get(row.spelled(name)) is None for name in lists)
-        filled = row._replace(fields=row.fields | empty)
+        fields = dict.fromkeys(map(row.spelled, asked)) | row.fields
+        is_null = any(fields[row.spelled(name)] is None for name in lists)
+        filled = row._replace(fields={n: "" if v is None else v for n, v in fields.items()})
         example = task_type.empty if is_null else task_type.from_row(filled, columns)
         yield Query(example, row.line, row.fields, asked)
 
@@ -385,7 +384,7 @@ def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     empty = prediction is None
     answer = given | {"empty": empty} if empty else task.to_json(query.example, prediction)
     endings = [each["ending"] for each in answer.get("endings", ())]
-    asked = {*map(Row("", query.row).spelled, (*query.asked, *WORDS))}
+    asked = {*map(Row("", query.row).spelled, query.asked)}
     said = (None, *given.values(), answer.get("words"), endings)
     others = {name: value for name, value in query.row.items()
               if name not in asked or value not in said}  # fmt: skip

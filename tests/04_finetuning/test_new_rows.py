@@ -118,13 +118,22 @@ def test_columns__are_found_once_and_a_row_without_them_has_an_empty_answer(call
     ("format", "row"),
     [("texts", {"text": "a", "pair": "b"}), ("tags", {"text": "Anna came."}),
      ("questions", {"question": "Who?", "context": "Anna came."}),
-     ("choices", {"sent1": "It", "endings": ["rains", "is dry"]})],
+     ("choices", {"sent1": "It", "endings": ["rains", "is dry"]}),
+     ("choices", {"sent1": "It", "ending0": "rains", "ending1": "is dry"})],
 )  # fmt: skip
 def test_null__is_an_empty_text_in_every_format(format, row, call):
     rows = [row, *(row | {name: None} for name in row if name != "endings"), row]
     stdin = "".join(json.dumps(each) + "\n" for each in rows).encode()
     found = answers(call("--json", stdin=stdin, format=format))
     assert [each.get("empty", False) for each in found] == [False, *[True] * (len(rows) - 2), False]
+
+
+def test_null_in_what_all_endings_begin_with__is_an_ending_as_it_stands(call):
+    row = {"sent1": "It rains.", "sent2": "It", "ending0": "is wet", "ending1": "is dry"}
+    stdin = "".join(json.dumps(each) + "\n" for each in (row, row | {"sent2": None})).encode()
+    first, second = answers(call("--json", stdin=stdin, format="choices"))
+    assert [each["ending"] for each in first["endings"]] == ["It is wet", "It is dry"]
+    assert [each["ending"] for each in second["endings"]] == ["is wet", "is dry"]
 
 
 @pytest.mark.parametrize(

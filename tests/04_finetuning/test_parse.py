@@ -429,6 +429,30 @@ def test_questions_without_a_column_of_answers_are_not_taken_for_questions_witho
     assert asked.answers == ()
 
 
+@pytest.mark.parametrize("task_type, row, name", [
+    (Classification, {"text": "a", "label": "x", "probabilities": {"x": 0.7}}, "probabilities"),
+    (Regression, {"text": "a", "score": 0.5, "right": 3.8}, "right"),
+    (Regression, {"line": 2, "text": "a", "score": 0.5, "row": {"stars": 4}}, "row"),
+    (Tagging, {"words": ["a"], "tags": ["O"], "probabilities": [0.9]}, "probabilities"),
+    (QuestionAnswering, {"question": "a", "context": "b", "answer": "b", "right": ["b"]}, "right"),
+])  # fmt: skip
+def test_answers_of_a_model__are_not_taken_for_labels_and_can_be_read_without(
+    task_type, row, name, file
+):
+    path = file(json_lines(row), "predictions.jsonl")
+    told = error_of(task_type.read, path)
+    assert f"line 1: {name!r} is" in told and "is no label: give the labeled file" in told
+    assert len(list(task_type.read(path, labeled=False))) == 1
+
+
+@pytest.mark.parametrize("field", [{"left": "b", "right": "c"}, {"row": 7}, {"row": "7"}])
+def test_fields_that_are_called_like_those_of_answers__are_fields_like_others(field, file):
+    rows = [{"text": "a", "label": "x"} | field]
+    assert list(Classification.read(file(json_lines(*rows), "a.jsonl"))) == [
+        TextExample("a", None, "x")
+    ]
+
+
 def test_a_choice_with_two_columns_that_may_begin_it_is_refused(file):
     """SuperGLUE's COPA: the question is "cause" or "effect", what happened is the premise."""
     row = {"premise": "It rains.", "question": "effect", "endings": ["A", "B"], "label": 0}

@@ -271,9 +271,8 @@ def parse_columns(text: str | None, *, labeled: bool = True) -> Columns:
     parts = dict(re.findall(r"^(text|pair|label)=(.+)$", "\n".join(given), re.MULTILINE))
     if len(parts) == len(given) and (labeled or "label" not in parts):
         return Columns(**parts)
-    forms = [("text", "label"), ("text", "pair", "label")]
-    if not labeled:
-        forms = [("text",), ("text", "pair")]
+    label = ("label",) if labeled else ()
+    forms = [("text", *label), ("text", "pair", *label)]
     names = next((form for form in forms if len(form) == len(given)), None)
     kinds = {name.isdecimal() for name in given}
     if names is None or not all(given) or len({*given}) < len(given) or len(kinds) > 1:
@@ -365,10 +364,9 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
     start = sample[0] if sample else ""
     has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))
     if suffix in WORDS_IN_COLUMNS or has_tags:
-        is_conllu = suffix == ".conllu"
-        return column_rows(source, lines, sample, is_conllu=is_conllu, tally=expected.tally)
+        return column_rows(source, lines, sample, expected, is_conllu=suffix == ".conllu")
     if suffix in JSON_LINES or JSON_START.match(start):
-        return json_rows(source, lines)
+        return json_rows(source, lines, expected)
     hint = suffix or (".tsv" if "\t" in start else ".csv")
     separator = separator_of(sample, hint)
     if suffix not in TABLES and expected.columns == USUAL:  # --columns are those of a table
@@ -390,11 +388,13 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
 # --- JSON ----------------------------------------------------------------------------------------
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
+OF_ANSWERS = ("probabilities", "right", "row")  # what `bert-predict` writes, none of it a text
 DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # its first line; the others follow
 
 
-def json_rows(source: str, lines: Lines) -> Table:
-    """The object on each line, or those of one document: a list of objects, or SQuAD's JSON."""
+def json_rows(source: str, lines: Lines, expected: Expected) -> Table:
+    """The object on each line, or those of one document: a list of objects, or SQuAD's JSON. Where
+    labels are read, answers of a model are refused: their label is what it predicted."""
     texts = ((f"{source}: line {number}", line) for number, line in lines if line.strip())
     for place, text in texts:
         if DOCUMENT_START.fullmatch(text):
@@ -407,7 +407,12 @@ def json_rows(source: str, lines: Lines) -> Table:
         for place, fields in rows:
             if not isinstance(fields, dict):
                 raise UserError(f'{place} is {quoted(fields)}, no object: write {{"text": …}}')
-            yield Row(place, fields)
+            row = Row(place, fields)
+            for name in OF_ANSWERS if expected.labeled else ():
+                if isinstance(fields.get(name), dict | list | float):
+                    raise row.wrong(name, ": what a model has answered is no label: give the "
+                                    "labeled file, or rename this field")  # fmt: skip
+            yield row
 
 
 def parsed_json(place: str, text: str) -> Any:
@@ -445,6 +450,7 @@ def whole(value: Any) -> Any:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NAMELESS = re.compile(r"|Unnamed: \d+\w*")  # columns that R, pandas and spreadsheets add
+PLAIN_NAME = re.compile(r'"?[\w#][\w.#-]*(?<!\.)"?')  # of a column: one word without marks
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
@@ -461,11 +467,6 @@ def names_columns(line: str, separator: str, learned: Columns) -> bool:
     return len(cells) > 1 and usual_name(cells, ASKED_COLUMNS) is not None and not is_prose
 
 
-def is_name(cell: str) -> bool:
-    """Whether a cell may be the name of a column: one word without marks."""
-    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
-
-
 def check_no_names(source: str, lines: Sequence[str], separator: str, *, is_text: bool) -> None:
     """Raise `UserError` if a first line, with another below it, looks like names of columns: a
     usual one or, unless the file is said to hold text, as many as that line has cells."""
@@ -475,7 +476,7 @@ def check_no_names(source: str, lines: Sequence[str], separator: str, *, is_text
     is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
     names = line.split(separator)
     if not is_text and separator != "\t" and len(names) == len(below.split(separator)) > 1:
-        is_header = is_header or all(map(is_name, names))
+        is_header = is_header or all(map(PLAIN_NAME.fullmatch, names))
     if is_header:
         raise UserError(f"{source}: line 1 ({shortened(' '.join(line.split()))}) looks like the "
                         "names of columns: say which of them holds the text, --columns TEXT, or "
@@ -566,8 +567,8 @@ SURE_TAG = re.compile(r"\s([BI][-_][^\W\d]\S*|[ELSU][-_][A-Z]{2,})(?!\S)")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 
 
-def column_rows(source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool,
-                tally: Tally) -> Table:  # fmt: skip
+def column_rows(source: str, lines: Lines, sample: Sequence[str], expected: Expected, *,
+                is_conllu: bool) -> Table:  # fmt: skip
     """The `words` of each sentence and their `tags`, if there is more than one column. Passed over:
     comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that were fused
     (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`)."""
@@ -580,7 +581,7 @@ def column_rows(source: str, lines: Lines, sample: Sequence[str], *, is_conllu: 
         raise UserError(f"{source}: its first column holds numbers ({quoted(rows[0][0])}, …): put "
                         "the word first and its tag last")  # fmt: skip
     if width > 2:
-        tally.note(f"word in column {word + 1}, tag in column {tag + 1}")
+        expected.tally.note(f"word in column {word + 1}, tag in column {tag + 1}")
     for has_text, block in groupby(lines, key=lambda each: bool(each[1].strip())):
         begin, words, tags = 0, [], []
         for number, line in block if has_text else ():

@@ -66,6 +66,13 @@ def test_words_in_columns__are_known_by_one_tag_that_is_no_word(tmp_path, tag):
     assert asked.example.words == ("Anna", "ran")
 
 
+def test_words_in_columns__are_known_by_many_lines_that_all_end_in_tags(tmp_path):
+    path = write(tmp_path / "a.txt", *["Anna O", "ran O", ""] * 70, "Ben B-PER", "ran O")
+    asked = list(from_source(str(path), TASKS["tags"]))
+    assert {each.example.words for each in asked} == {("Anna", "ran"), ("Ben", "ran")}
+    assert len(list(Tagging.read(path))) == 71
+
+
 # --- Labels --------------------------------------------------------------------------------------
 
 

@@ -362,8 +362,8 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
         first[0] = (1, "")  # Excel's own line above a table, which is counted
     lines, sample = chain(first, lines), [line for _, line in first if line.strip()]
     start = sample[0] if sample else ""
-    has_tags = is_tagged_text(sample) and any(map(SURE_TAG.search, sample))
-    if suffix in WORDS_IN_COLUMNS or has_tags:
+    are_sure = len(first) == SAMPLED or any(map(SURE_TAG.search, sample))
+    if suffix in WORDS_IN_COLUMNS or (are_sure and is_tagged_text(sample)):
         return column_rows(source, lines, sample, expected, is_conllu=suffix == ".conllu")
     if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines, expected)
@@ -562,7 +562,7 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 
 NAME_TAG = re.compile(r"O|[BIELSU][-_].+")
 # Lines of plain text may end in O, E-mail, S-Bahn, B-12 and I-95, too. Where the file's name does
-# not tell the format, one of these must occur as well.
+# not tell the format, one of these must occur as well, unless all SAMPLED lines end in tags.
 SURE_TAG = re.compile(r"\s([BI][-_][^\W\d]\S*|[ELSU][-_][A-Z]{2,})(?!\S)")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 

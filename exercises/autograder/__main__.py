@@ -1,7 +1,5 @@
-"""`python -m autograder`: a solution beside one's own file, one check again, the capstone's run,
-what Gradescope is given, and the defaults of a student's own."""
+"""`python -m autograder`: a solution beside one's own file, one check again, the capstone's run."""
 
-import csv
 import pdb
 import sys
 from collections.abc import Callable
@@ -15,11 +13,10 @@ from tyro.conf import Positional
 
 from autograder.checks import CheckFailed
 from autograder.codec import drawing_from, pack, unpack
-from autograder.course import COURSE, chosen, find_course, table_of_defaults
+from autograder.course import find_course
 from autograder.points import READY, Check, Exercise, checks_of, find, present
 from autograder.runner import TO_DO, obstacle, run, source_text
 from autograder.student import LocalTransport, Student
-from autograder.untrusted.roster import read_roster
 from autograder.worker import load
 from bert_run.config import Seed, Steps, check_numbers
 from bert_run.errors import UserError, command
@@ -139,54 +136,9 @@ class Capstone:
         load(CAPSTONE.test).train_capstone(self.file, out=self.out, steps=self.steps)
 
 
-@dataclass(frozen=True)
-class Gradescope:
-    """Write the zip that Gradescope takes as an autograder: these exercises, without solutions.
-
-    python -m autograder gradescope 03-05 --out week2.zip"""
-
-    exercises: Positional[str] = ""
-    """a list such as 03-05,10"""
-    week: str | None = None
-    """the exercises of this week of course.toml, in place of a list"""
-    out: Path = Path("autograder.zip")
-    """the file to write"""
-
-    def run(self) -> None:
-        from autograder.untrusted.exports import write_bundle
-
-        course = find_course()
-        if course.variants:
-            raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
-                            "whose file it grades; grade with bert-grade")  # fmt: skip
-        exercises = chosen(course, self.week, self.exercises)
-        if exercises is None:
-            raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
-        write_bundle(self.out, exercises, seed=course.seed)
-        print(f"{self.out}: {len(exercises)} exercises, to be uploaded as the autograder")
-
-
-@dataclass(frozen=True)
-class Variants:
-    """Print the defaults that each student's answers have, where course.toml says variants = true.
-
-    python -m autograder variants --roster roster.csv > variants.csv"""
-
-    roster: Path
-    """who is in the class"""
-
-    def run(self) -> None:
-        course = find_course()
-        if not (course.variants and course.seed):
-            raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
-        people = read_roster(self.roster, course).people.values()
-        rows = table_of_defaults(course, ((person.id, person.name) for person in people))
-        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
-
-
 @command
 def main() -> None:
-    tyro.cli(Diff | Again | Capstone | Gradescope | Variants, prog="python -m autograder").run()
+    tyro.cli(Diff | Again | Capstone, prog="python -m autograder").run()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.course import read_course
 from autograder.points import ROOT, find
-from autograder.untrusted.exports import write_bundle
+from bert_experiments.grader.gradescope import write_bundle
 from bert_run.errors import UserError
 
 GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
@@ -88,7 +88,7 @@ def test_where_the_grader_fails__the_student_is_told_that_it_is_not_their_fault(
 
 
 def test_the_command__asks_for_exercises_and_names_its_file(tmp_path):
-    command = [sys.executable, "-m", "autograder", "gradescope"]
+    command = [sys.executable, "-m", "bert_experiments.grader", "gradescope"]
     done = subprocess.run([*command, "05", "--out", tmp_path / "a.zip"], capture_output=True,
                           text=True, cwd=tmp_path, env=os.environ)  # fmt: skip
     assert done.returncode == 0 and (tmp_path / "a.zip").is_file(), done.stderr

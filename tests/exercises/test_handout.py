@@ -8,9 +8,9 @@ import pytest
 from autograder import points
 from autograder.points import CATALOGUE, STARTERS, all_present, find, present, worth
 from autograder.runner import TO_DO, obstacle
-from autograder.untrusted.exports import files_of
 from bert_experiments.grader import handout
 from bert_experiments.grader.__main__ import hashes_of_starters
+from bert_experiments.grader.gradescope import files_of
 from bert_run.errors import UserError
 
 

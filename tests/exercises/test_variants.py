@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from autograder import course
-from autograder.__main__ import Variants
 from autograder.points import find
 from autograder.runner import PASSED
+from bert_experiments.grader.__main__ import Variants
 from bert_experiments.grader.bank import Variant, try_out
 from bert_run.errors import UserError
 
@@ -98,7 +98,9 @@ def test_a_class_with_variants__a_copied_file_loses_points_and_its_author_none(t
         "seed = 7\nvariants = true\n[week.1]\nexercises = ['04-05']\n"
     )
     rows = course.table_of_defaults(course_of(7), [("ada", "Ada L"), ("bob", "Bob M")])
-    told = called("-m", "autograder", "variants", "--roster", "roster.csv", cwd=tmp_path)
+    told = called(
+        "-m", "bert_experiments.grader", "variants", "--roster", "roster.csv", cwd=tmp_path
+    )
     assert told.stdout.splitlines() == [",".join(row) for row in rows], told.stderr
     of_ada = layer_norm.solution.read_text("utf-8").replace(
         PAGE[layer_norm.name], f"eps: float = {rows[1][3]}"
@@ -138,6 +140,6 @@ def test_gradescope__is_refused_where_each_student_has_defaults_of_their_own(tmp
     (tmp_path / "course.toml").write_text(
         "seed = 7\nvariants = true\n[week.1]\nexercises = ['04']\n"
     )
-    done = called("-m", "autograder", "gradescope", "04", cwd=tmp_path)
+    done = called("-m", "bert_experiments.grader", "gradescope", "04", cwd=tmp_path)
     assert done.returncode != 0 and "does not know whose file it grades" in done.stderr
     assert not list(tmp_path.glob("*.zip")) and "Traceback" not in done.stderr

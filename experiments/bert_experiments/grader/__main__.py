@@ -1,7 +1,10 @@
-"""`python -m bert_experiments.grader`: for authors of exercises, who grade the grader."""
+"""`python -m bert_experiments.grader`: for authors of exercises, who grade the grader, and for
+instructors, who hand the course out."""
 
+import csv
 import hashlib
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +12,13 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
+from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
-from bert_experiments.grader import bank, guide, handout, inputs, promises
+from autograder.untrusted.roster import read_roster
+from bert_experiments.grader import bank, gradescope, guide, handout, inputs, promises
 from bert_run.config import Count, Whole, check_numbers
-from bert_run.errors import command
+from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 
 
@@ -135,6 +140,49 @@ class Release:
     """those of a week of course.toml, or of TEACHING.md where there is none"""
 
 
+@dataclass(frozen=True)
+class Gradescope:
+    """Write the zip that Gradescope takes as an autograder: these exercises, without solutions.
+
+    python -m bert_experiments.grader gradescope 03-05 --out week2.zip"""
+
+    exercises: Positional[str | None] = None
+    """a list such as 03-05,10"""
+    week: str | None = None
+    """the exercises of this week of course.toml, in place of a list"""
+    out: Path = Path("autograder.zip")
+    """the file to write"""
+
+    def run(self) -> None:
+        course = find_course()
+        if course.variants:
+            raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
+                            "whose file it grades; grade with bert-grade")  # fmt: skip
+        exercises = chosen(course, self.week, self.exercises)
+        if exercises is None:
+            raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
+        gradescope.write_bundle(self.out, exercises, seed=course.seed)
+        print(f"{self.out}: {len(exercises)} exercises, to be uploaded as the autograder")
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Print the defaults that each student's answers have, where course.toml says variants = true.
+
+    python -m bert_experiments.grader variants --roster roster.csv > variants.csv"""
+
+    roster: Path
+    """who is in the class"""
+
+    def run(self) -> None:
+        course = find_course()
+        if not (course.variants and course.seed):
+            raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
+        people = read_roster(self.roster, course).people.values()
+        rows = table_of_defaults(course, ((person.id, person.name) for person in people))
+        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+
+
 def generate(exercise: Exercise) -> bool:
     """Write the starter; tells whether it changed."""
     text = starter_of(exercise.solution.read_text(encoding="utf-8"))
@@ -155,7 +203,17 @@ def hashes_of_starters() -> str:
 @command
 def main() -> None:
     choice = tyro.cli(
-        Generate | Bank | Repeat | Mutants | Inputs | Promises | Guide | Handout | Release,
+        Generate
+        | Bank
+        | Repeat
+        | Mutants
+        | Inputs
+        | Promises
+        | Guide
+        | Handout
+        | Release
+        | Gradescope
+        | Variants,
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
@@ -179,6 +237,8 @@ def main() -> None:
         guide.write_guide(choice.out)
     elif isinstance(choice, Handout):
         handout.hand_out(choice.out)
+    elif isinstance(choice, Gradescope | Variants):
+        choice.run()
     elif isinstance(choice, Release):
         weekly = handout.exercises_of_week(choice.week) if choice.week else []
         handout.release([*choice.names, *weekly], choice.out)

@@ -884,3 +884,13 @@ def test_feedback__is_there_also_for_who_handed_in_what_cannot_be_read(term):
     term.call("w", "--week", "1", "--feedback")
     with zipfile.ZipFile(term.out / "feedback.zip") as pages:
         assert sorted(pages.namelist()) == ["ann/report.html", "bob/report.html"]
+
+
+def test_a_mark_that_stood_in_canvas_and_is_replaced__is_told(term, capsys):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.call("w1", "--week", "1", "--roster", "people.csv")
+    term.put("canvas.csv", b"Student,ID,Week 1 (5)\nAda,1001,3.0\nBea,1002,1.5\nCy,1003,\n")
+    capsys.readouterr()
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert "warning: canvas.csv: other marks stood there: Bea (1.5 → 0.00)\n" in (
+        capsys.readouterr().err)  # fmt: skip

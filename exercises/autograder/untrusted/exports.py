@@ -78,7 +78,7 @@ def fill_in(table: list[list[str]], columns: list[int], possible: list[str], gra
     known = roster or rosters.Roster([rosters.Person(name, keys=tuple(re.findall(r"_(\d+)$", name)))
                                       for name in own])  # fmt: skip
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
-    unknown, excused, absent = [], [], set(own)
+    unknown, excused, replaced, absent = [], [], [], set(own)
     whose = [known.exactly(*[row[i] for i in naming]) for row in table[1:]]
     twice = {student for student in own if whose.count(student) > 1}
     if doubled := [row[0] for row, student in zip(table[1:], whose, strict=True)
@@ -96,6 +96,8 @@ def fill_in(table: list[list[str]], columns: list[int], possible: list[str], gra
         elif student in own:
             total, items = totals[student], own[student].marks.items
             cells = f"{total.points * highest / best:.2f}", in_words(total, items, week)
+            if (before := row[columns[0]].strip()) and as_typed(before, float) != float(cells[0]):
+                replaced.append(f"{row[0]} ({before} → {cells[0]})")
             for column, cell in zip(columns, cells, strict=False):
                 row[column] = cell
         elif any(row[i] for i in naming[:1]) and row[0] != "Student, Test":
@@ -104,6 +106,8 @@ def fill_in(table: list[list[str]], columns: list[int], possible: list[str], gra
         rosters.warn(f"{source.name}: no marks for {'; '.join(unknown)}: not in the roster?")
     if excused:
         rosters.warn(f"{source.name}: {'; '.join(excused)}: excused (EX), which stays")
+    if replaced:
+        rosters.warn(f"{source.name}: other marks stood there: {'; '.join(replaced)}")
     if absent:
         rosters.warn(f"{source.name}: no row for {'; '.join(sorted(absent))}: their marks of week "
                      f"{week.name} are not in the new file")  # fmt: skip

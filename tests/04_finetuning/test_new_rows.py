@@ -342,8 +342,9 @@ def test_lines_that_are_read_as_a_table__are_said_to_be(header, call, tmp_path, 
 
 
 def test_a_single_column_with_its_name_is_refused_and_the_same_word_alone_is_answered(call):
-    message = call.error(stdin=b"text\nanna\n")
-    assert "standard input: line 1 (text) looks like the names of columns" in message
+    for name in ("text", "Review Text", '"Title"'):
+        message = call.error(stdin=f"{name}\nanna\n".encode())
+        assert f"standard input: line 1 ({name}) looks like the names of columns" in message
     assert answers(call("--json", stdin=b"text\n"))[0]["text"] == "text"
     prose = b"The text, which was long, was read.\nAnd more.\n"
     assert len(answers(call("--json", stdin=prose))) == 2

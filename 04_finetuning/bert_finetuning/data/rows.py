@@ -473,7 +473,7 @@ def check_no_names(source: str, lines: Sequence[str], separator: str, *, is_text
     if len(lines) < 2:
         return
     line, below = lines[:2]
-    is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
+    is_header = usual_name([line.strip().strip('"')], ASKED_COLUMNS) is not None
     names = line.split(separator)
     if not is_text and separator != "\t" and len(names) == len(below.split(separator)) > 1:
         is_header = is_header or all(map(PLAIN_NAME.fullmatch, names))

@@ -239,6 +239,8 @@ NAMES = {
         ("head.cls.predictions.decoder.bias", "head.cls.predictions.decoder.bias"),
         ("head.cls.predictions.decoder.bias.scale", "head.cls.predictions.decoder.bias.scale"),
         ("my_module.weight", "my_module.weight"),
+        *((name, name) for name in ("model.encoder.layer.0.output.dense.bias",
+                                    "roberta.embeddings.LayerNorm.weight")),
         ("head._orig_mod.weight", "head._orig_mod.weight"),
         ("bert._orig_mod.pooler.dense.weight", "bert._orig_mod.pooler.dense.weight"),
         *((f"{before}.pooler.dense.weight",) * 2 for before in (
@@ -677,6 +679,7 @@ def test_what_is_missing_or_unexpected_is_said(student):
             })  # fmt: skip
     others = [name for word in none for name in (f"{word}_scale.weight", f"head.{word.upper()}",
                                                  f"head.{word}.bias")]  # fmt: skip
+    others += ["optimizer.exp_avg", "scheduler.last_epoch", "exp_avg_sq", "epoch"]
     given = weights | dict.fromkeys(others, np.ones(3))
     compare(student.read_checkpoint(given, SMALL), weights, unexpected=others,
             of="a file with names like adam_m_scale.weight", mistakes={

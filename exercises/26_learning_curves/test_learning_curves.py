@@ -896,6 +896,7 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
             np.full(40, 6.0) + noise, {100: 7.0, 400: 5.0}),
         "held-out losses before the first training step, and a leak": run(
             late, {5: 1.0, 400: 2.0}),
+        "a held-out loss before the first training step alone, far below": run(late, {0: 2.0}),
         "held-out losses before the first training step, and a rise later": run(
             down, {5: 3.0, 100: 5.0, 400: 5 + up}),
         "a held-out loss after the last training step": run(late, {390: 2.9, 405: 2.0}),

@@ -653,6 +653,10 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     for margin in (10.0, 1_000.0):
         temperature_is_right(student, margin * np.eye(2), np.arange(2),
                              "the temperature of a model whose loss rounds to 0")  # fmt: skip
+    for tied in (np.array([[50.0, 50, 0], [0, 60, 0]]), np.zeros((2, 2))):
+        temperature_is_right(student, tied, np.array([1, 1]),
+                             "the temperature where every label has the largest logit, and some "
+                             "share it", COLDEST)  # fmt: skip
     temperature_is_right(student, sure, sure.argmin(axis=1),
                          "the temperature of a model that is always wrong")  # fmt: skip
     labels = np.where(np.arange(50) < 15, sure.argmin(axis=1), sure.argmax(axis=1))

@@ -743,6 +743,13 @@ WRONG = {
     "two names that differ by a slash are one": (
         [(STRANGER, STRANGER.replace("else name:", "else name.replace('/', '.'):"))],
         "lacks one of two names"),
+    "names of an optimizer are skipped": (
+        [("global_step)$", "global_step)$|^(optimizer|scheduler)[./]")],
+        "`unexpected` lacks names"),
+    "roberta. is bert.": (
+        [('        "/": ".",\n', '        "/": ".",\n'
+          '        r"^roberta\\.(?=embeddings|encoder|pooler)": "",\n')],
+        "words inside a name are changed"),
     "model. is a wrapper": (
         [(WRAPPED, WRAPPED.replace("|_orig_mod", "|_orig_mod|model"))],
         "words inside a name are changed"),

@@ -39,6 +39,8 @@ SHORT_BLOCK = f"""    {SHORT}
 """
 
 WRONG = {
+    "held-out losses before training are none": (
+        [(LEAK, LEAK[:-1] + " and heldout_steps[-1] >= steps[0]:")], None),
     "entropy in bits": (
         [(LINES, LINES.replace("(p * np.log(p))", "(p * np.log2(p))"))], "the entropy is in bits"),
     "both in bits": ([(LINES, LINES.replace("np.log(", "np.log2("))], "in bits"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bert_corpus.pretraining_run import identity
 from bert_experiments.ablations.scaling import (
     PLANS,
     PROGRAM,
@@ -13,8 +14,10 @@ from bert_experiments.ablations.scaling import (
     Point,
     ScalingSettings,
     best_recipes,
+    check_long_run,
     fit,
     long_recipe,
+    long_run_at,
     open_store,
     page_of,
     picture_of,
@@ -24,7 +27,9 @@ from bert_experiments.ablations.scaling import (
     recipe,
     worth_of,
 )
+from bert_experiments.ablations.variants import Run
 from bert_experiments.report.page import command_of
+from bert_paper.pretrain import PretrainSettings
 from bert_run.errors import UserError
 
 RUNS = PLANS["cpu"].runs
@@ -52,6 +57,44 @@ def settings(tmp_path: Path) -> ScalingSettings:
 def test_open_store__a_corpus_that_is_no_finished_store_is_refused(tmp_path):
     with pytest.raises(UserError, match="no folder of finished stores: make one with"):
         open_store(str(tmp_path))
+
+
+def finished(asked: PretrainSettings, **said: object) -> Run:
+    """A run that seems to have come to its end, and says other things of itself."""
+    (asked.out / f"checkpoints/step-{asked.steps:08d}").mkdir(parents=True)
+    (asked.out / "checkpoints/saved.txt").touch()
+    record = json.dumps({"program": "bert-pretrain", **identity(asked), **said})
+    (asked.out / "run.json").write_text(record)
+    return Run("a short run", 0, asked)
+
+
+def test_a_finished_run_of_another_corpus_is_not_taken_for_the_one_asked_for(settings):
+    run = finished(recipe(RUNS[0], settings), corpus="other")
+    with pytest.raises(UserError, match="holds a run with corpus 'other', now it is 'stores'"):
+        assert not run.is_trained
+
+
+@pytest.mark.parametrize(("millions", "message"), [
+    (8, "does not end at step 36,621"),
+    (150, "is not the run that is predicted: .* with model 'small', now it is 'tiny'"),
+])  # fmt: skip
+def test_check_long_run__refuses_a_run_that_is_not_the_predicted_one(settings, millions, message):
+    folder = settings.out / "long"
+    asked = long_run_at(1e-3, folder, replace(settings, millions=millions))
+    finished(asked, model="small")
+    with pytest.raises(UserError, match=message):
+        check_long_run(folder, settings)
+
+
+def test_check_long_run__refuses_a_folder_that_is_not_there_and_makes_none(settings):
+    with pytest.raises(UserError, match="does not end at step 36,621"):
+        check_long_run(settings.out / "nope", settings)
+    assert not settings.out.exists()
+
+
+def test_a_size_that_no_short_run_has_is_refused(settings):
+    with pytest.raises(UserError, match="--size small: --plan cpu has short runs of tiny, mini"):
+        replace(settings, size="small")
 
 
 def test_best_recipes__keeps_the_lower_loss_of_two_recipes_and_every_length():

@@ -22,7 +22,7 @@ from bert_corpus.pretraining_run import prepare
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
-from bert_experiments.ablations.variants import training_seconds
+from bert_experiments.ablations.variants import final_entry, training_seconds
 from bert_experiments.report.figures import Figures, kept_record
 from bert_experiments.report.models import open_either
 from bert_experiments.report.page import write_json
@@ -35,7 +35,6 @@ from bert_paper.training import Task, evaluate
 from bert_run.config import MaskingRecipe, first_weights
 from bert_run.device import to_device
 from bert_run.files import RunFolder, step_of
-from bert_run.training_loop import read_metrics
 
 SEED = 1_000  # of the held-out pairs and masks, whatever the run's own
 EXAMPLES = 512
@@ -60,7 +59,7 @@ def figures_of(settings: PretrainSettings) -> Figures:
 def measure(settings: PretrainSettings) -> Figures:
     pretrained = open_either(settings.out)
     figures = {"seconds": training_seconds(settings)}
-    final = [r for r in read_metrics(settings.out / "metrics.jsonl") if "heldout_mlm_loss" in r][-1]
+    final = final_entry(settings.out)
     if "heldout_nsp_accuracy" in final:
         figures["sentence_task"] = final["heldout_nsp_accuracy"]
     figures |= heldout_words(pretrained, settings)
@@ -188,13 +187,10 @@ def guess_from_the_left(pretrained: Pretrained) -> Guess:
         positions = batch["masked_lm_positions"]
         seen = {**batch, "input_ids": batch["input_ids"].copy()}
         guesses = np.zeros_like(positions)
+        is_new = np.diff(positions, prepend=0) > 0  # no word is hidden at 0, which is [CLS]
         for column, places in enumerate(positions.T):
-            is_new = (
-                np.full(len(places), True) if column == 0 else places != positions[:, column - 1]
-            )
-            rows = np.flatnonzero(is_new)
-            if column:
-                guesses[:, column] = guesses[:, column - 1]
+            rows = np.flatnonzero(is_new[:, column])
+            guesses[:, column] = guesses[:, column - 1]
             if len(rows):
                 guesses[rows, column] = following(seen, rows, places[rows])
             seen["input_ids"][np.arange(len(places)), places] = guesses[:, column]

@@ -18,16 +18,15 @@ import numpy as np
 import tyro
 
 from bert_corpus.store import TokenStore, corpus_path, holds_stores
-from bert_experiments.ablations.variants import expected_seconds, training_seconds
+from bert_experiments.ablations.variants import Run, expected_seconds, final_entry, training_seconds
 from bert_experiments.report.figures import in_parallel
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_experiments.report.plots import COLORS, unboxed
-from bert_paper.pretrain import PretrainSettings, pretrain
+from bert_paper.pretrain import PretrainSettings
 from bert_run.config import Count, Initialization, Size, check_numbers
 from bert_run.errors import UserError, command
-from bert_run.files import RunFolder, step_of
+from bert_run.files import RunFolder
 from bert_run.pictures import GREY, Picture, picture_with_axes
-from bert_run.training_loop import read_metrics
 
 PROGRAM = "python -m bert_experiments.ablations.scaling"
 MILLION = 1_000_000
@@ -120,6 +119,10 @@ class ScalingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+        sizes = dict.fromkeys(run.size for run in self.shared.runs)
+        if self.long_size not in sizes:
+            raise UserError(f"--size {self.size}: --plan {self.plan} has short runs of "
+                            f"{', '.join(sizes)} alone: choose one of them")  # fmt: skip
         check_report(self.report, PROGRAM, with_picture=True)
 
     @property
@@ -162,23 +165,21 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
     )
 
 
-@dataclass(frozen=True)
-class Training:
-    """A short run and all its settings."""
+def long_run_at(rate: float, out: Path, settings: ScalingSettings) -> PretrainSettings:
+    return replace(recipe(ShortRun(settings.long_size, settings.millions, rate), settings), out=out)
 
-    run: ShortRun
-    settings: PretrainSettings
 
-    def __str__(self) -> str:
-        return str(self.run)
-
-    @property
-    def is_done(self) -> bool:
-        folders = RunFolder(self.settings.out).checkpoint_folders()
-        return bool(folders) and step_of(folders[-1]) == self.settings.steps
-
-    def do(self) -> None:
-        pretrain(self.settings)
+def check_long_run(folder: Path, settings: ScalingSettings) -> None:
+    """Raise `UserError` unless this is the run that is predicted, whatever its learning rate."""
+    rate = RunFolder(folder).read_settings().get("learning_rate") or settings.shared.runs[0].rate
+    asked = long_run_at(rate, folder, settings)
+    try:
+        is_done = Run("the long run", asked.seed, asked).is_trained
+    except UserError as error:
+        raise UserError(f"--long-run {folder} is not the run that is predicted: {error}") from None
+    if not is_done:
+        raise UserError(f"--long-run {folder} does not end at step {asked.steps:,}, as the run "
+                        "that is predicted does: wait for its end, or name another run")  # fmt: skip
 
 
 # --- What came of the short runs, and the curve through it
@@ -198,14 +199,7 @@ class Point:
 
 
 def point_of(run: ShortRun, settings: PretrainSettings) -> Point:
-    return Point(run, last_heldout_loss(settings.out), training_seconds(settings))
-
-
-def last_heldout_loss(folder: Path) -> float:
-    """The last that was measured."""
-    losses = [each["heldout_mlm_loss"] for each in read_metrics(folder / "metrics.jsonl")
-              if "heldout_mlm_loss" in each]  # fmt: skip
-    return losses[-1]
+    return Point(run, final_entry(settings.out)["heldout_mlm_loss"], training_seconds(settings))
 
 
 def best_recipes(points: Sequence[Point]) -> list[Point]:
@@ -339,7 +333,7 @@ def results_of(
              "lowest": each.lowest, "highest": each.highest}
         ]  # fmt: skip
     if settings.long_run:
-        found["the long run"] = [{"loss": last_heldout_loss(settings.long_run)}]
+        found["the long run"] = [{"loss": final_entry(settings.long_run)["heldout_mlm_loss"]}]
     return found
 
 
@@ -367,9 +361,8 @@ def long_recipe(settings: ScalingSettings, points: Sequence[Point]) -> PretrainS
     size = settings.long_size
     longest = max((p for p in best_recipes(points) if p.run.size == size),
                   key=lambda p: p.run.millions)  # fmt: skip
-    asked = recipe(ShortRun(size, settings.millions, longest.run.rate), settings)
     name = f"{size}-{settings.millions}m" if settings.plan == "gpu" else f"{settings.millions}m"
-    return replace(asked, out=Path(f"runs/wikipedia-{name}"))
+    return long_run_at(longest.run.rate, Path(f"runs/wikipedia-{name}"), settings)
 
 
 def prediction_text(
@@ -388,7 +381,7 @@ def prediction_text(
         f"```\n{call}\n```",
     ]
     if settings.long_run:
-        loss, expected = last_heldout_loss(settings.long_run), predictions[0].loss
+        loss, expected = final_entry(settings.long_run)["heldout_mlm_loss"], predictions[0].loss
         side = "above" if loss > expected else "below"
         parts.append(
             f"It came to **{loss:.3f}**, {abs(loss - expected):.2f} {side} the prediction."
@@ -416,7 +409,7 @@ def picture_of(
         axes.errorbar([each.millions], [each.loss], color=color, marker="D", capsize=4,
                       yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
     if settings.long_run:
-        loss = last_heldout_loss(settings.long_run)
+        loss = final_entry(settings.long_run)["heldout_mlm_loss"]
         axes.plot(settings.millions, loss, "*", color=GREY, markersize=14, label="the long run")
     axes.set_xscale("log")
     ticks = sorted({point.run.millions for point in kept} | {settings.millions})
@@ -441,12 +434,15 @@ def open_store(corpus: str) -> TokenStore:
 def main() -> None:
     settings = tyro.cli(ScalingSettings, prog=PROGRAM)
     unique = len(open_store(settings.corpus).tokens) / MILLION
-    trainings = [Training(run, recipe(run, settings)) for run in settings.shared.runs]
+    if settings.long_run:
+        check_long_run(settings.long_run, settings)
+    recipes = {run: recipe(run, settings) for run in settings.shared.runs}
     in_parallel(
-        trainings, lambda each: each.is_done, Training.do, workers=settings.workers,
-        seconds=lambda each: expected_seconds(each.settings),
+        [Run(str(run), asked.seed, asked) for run, asked in recipes.items()],
+        lambda run: run.is_trained, Run.train, workers=settings.workers,
+        seconds=lambda run: expected_seconds(run.settings),
     )  # fmt: skip
-    points = [point_of(each.run, each.settings) for each in trainings]
+    points = [point_of(run, asked) for run, asked in recipes.items()]
     predictions = predictions_of(settings, best_recipes(points), unique)
     page_of(settings, points, predictions, unique).publish(
         settings.report, command_of(PROGRAM, settings),

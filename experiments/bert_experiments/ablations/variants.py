@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bert_corpus.pretraining_run import identity
+from bert_corpus.pretraining_run import PretrainingRun, identity
 from bert_experiments.ablations.storyworld import STORYWORLD
 from bert_experiments.report.figures import one_by_one
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError
-from bert_run.files import RunFolder, step_of
-from bert_run.training_loop import read_metrics
+from bert_run.files import RunFolder
+from bert_run.training_loop import Record, read_metrics
 
 STEPS = 3000  # the same for all, so that they share runs
 RATE = 6e-3
@@ -142,8 +142,16 @@ class Run:
 
     @property
     def is_trained(self) -> bool:
-        folders = RunFolder(self.settings.out).checkpoint_folders()
-        return bool(folders) and step_of(folders[-1]) == self.settings.steps
+        """Whether the run has come to its last step. Raises `UserError` where its folder has a run
+        of other settings or other text, as `bert-pretrain` does."""
+        newest = RunFolder(self.settings.out).newest()
+        if newest is None or newest.step != self.settings.steps:
+            return False
+        with PretrainingRun(self.settings) as run:
+            return run.start == self.settings.steps
+
+    def train(self) -> None:
+        pretrain(self.settings)
 
     def __str__(self) -> str:
         return f"{self.variant}, seed {self.seed}"
@@ -161,7 +169,7 @@ def runs_of(variants: dict[str, PretrainSettings], *, seeds: int, out: Path) -> 
 
 def trained(runs: list[Run]) -> Iterator[Run]:
     """Each run once it is trained; those that are done are not done again."""
-    return one_by_one(runs, lambda run: run.is_trained, lambda run: pretrain(run.settings),
+    return one_by_one(runs, lambda run: run.is_trained, Run.train,
                       seconds=lambda run: expected_seconds(run.settings))  # fmt: skip
 
 
@@ -179,6 +187,11 @@ def weights_of_a_token(settings: PretrainSettings) -> float:
     return 12 * config.num_hidden_layers * config.hidden_size**2 + WORDS * config.hidden_size / 7
 
 
+def final_entry(folder: Path) -> Record:
+    """The last measurement on held-out text."""
+    return [r for r in read_metrics(folder / "metrics.jsonl") if "heldout_mlm_loss" in r][-1]
+
+
 def training_seconds(settings: PretrainSettings) -> float:
     """How long a run trained, all its calls together, as its metrics tell; without measuring and
     saving."""
@@ -186,8 +199,7 @@ def training_seconds(settings: PretrainSettings) -> float:
     for entry in read_metrics(settings.out / "metrics.jsonl"):
         if "tokens_per_second" not in entry:
             continue
-        steps = range(before, int(entry["step"]))
-        tokens = sum(tokens_of(settings, step) for step in steps)
+        tokens = sum(tokens_of(settings, step) for step in range(before, int(entry["step"])))
         seconds += tokens / entry["tokens_per_second"]
         before = int(entry["step"])
     return seconds

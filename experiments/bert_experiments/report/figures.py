@@ -119,7 +119,7 @@ def one_by_one(
         say(f"{missing} of {len(runs)} runs are to be done: about {minutes} minutes on two cores")
     begin, done = time.perf_counter(), 0
     for number, run in enumerate(runs, start=1):
-        if not is_done(run):
+        if run in to_come and not is_done(run):  # not by an equal one before it
             to_do, left = missing - done, ""
             if done:
                 minutes = (time.perf_counter() - begin) / done * to_do / 60

@@ -3,15 +3,18 @@
 import ast
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
 from autograder.worker import load
+from bert_experiments.capstone.command import claimed_log
 from bert_experiments.capstone.forms import FORMS
 from bert_experiments.capstone.mistakes import MISTAKES
 from bert_experiments.grader.bank import Variant, try_out
+from bert_run.errors import UserError
 
 CAPSTONE = find("25_capstone")
 EARLIER = {
@@ -108,6 +111,18 @@ def test_the_command_draws_both_curves_and_takes_what_is_to_do_from_the_referenc
     assert done.stdout.count("still to do") == 14 and "Paris is the [MASK]" in done.stdout
     assert (out / "curve.png").stat().st_size > 10_000
     assert len((out / "metrics.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(("record", "is_own"), [
+    ('{"step": 1, "mlm_loss": 7.1, "learning_rate": 1e-4}', False),
+    ('{"step": 1, "mlm_loss": 7.1, "reference_mlm_loss": 7.1}', True),
+])  # fmt: skip
+def test_measurements_of_another_run_are_not_written_over(record, is_own, tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(record + "\n")
+    with nullcontext() if is_own else pytest.raises(UserError, match="is of another run"):
+        claimed_log(path)
+    assert path.read_text() == ("" if is_own else record + "\n")
 
 
 def test_a_function_that_raises_is_told_in_a_line_before_anything_is_trained(tmp_path):

@@ -26,7 +26,7 @@ from bert_experiments.capstone.side_by_side import (
 )
 from bert_run.errors import UserError
 from bert_run.pictures import AMBER, BLUE, GREY, picture_with_axes
-from bert_run.training_loop import MetricsLog, Record, progress_bar
+from bert_run.training_loop import MetricsLog, Record, progress_bar, read_metrics
 
 Agrees = Callable[[str, Callable], bool]  # whether a function of this name is the reference's
 
@@ -74,11 +74,10 @@ def run_capstone(file: Path, *, agrees: Agrees, out: Path, steps: int) -> None:
         print(f"  {name:<30} {remark}")
     own = [name for name, remark in stand.items() if remark != TO_DO]
     functions = {name: getattr(load(file), name) for name in own}
+    log, records = claimed_log(out / "metrics.jsonl"), []
     print(f"\nA small BERT learns a corner of StoryWorld; {len(own)} of its {len(stand)} functions "
           "are yours.\n", flush=True)  # fmt: skip
     data, recipe = in_a_minute(steps)
-    out.mkdir(parents=True, exist_ok=True)
-    log, records = MetricsLog(out / "metrics.jsonl"), []
     bar = progress_bar(steps, "pretraining", unit="step")
     training = begin(recipe, functions)
     try:
@@ -102,18 +101,22 @@ def run_capstone(file: Path, *, agrees: Agrees, out: Path, steps: int) -> None:
         print(f"  {text}  {'✓' if is_right else '✗'}  {shown}")
 
 
+def claimed_log(path: Path) -> MetricsLog:
+    """An empty log, in place of an earlier one of the capstone; those of other runs are kept."""
+    if any("reference_mlm_loss" not in record for record in read_metrics(path)):
+        raise UserError(f"{path} is of another run: choose another --out")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return MetricsLog(path)
+
+
 def summary_of(records: list[Record]) -> str:
     """How far the two curves are from each other, in one line."""
     gaps = [abs(r["mlm_loss"] - r["reference_mlm_loss"]) for r in records]
     widest = int(np.argmax(gaps))
-    return (f"Masked words: your loss ended at {tail(records, 'mlm_loss'):.3f} nats, the "
-            f"reference's at {tail(records, 'reference_mlm_loss'):.3f}; on the way at most "
-            f"{gaps[widest]:.2g} apart (step {widest + 1}).")  # fmt: skip
-
-
-def tail(records: list[Record], key: str) -> float:
-    """The mean of the last steps: those of a single one go up and down."""
-    return float(np.mean([record[key] for record in records[-WINDOW:]]))
+    yours, theirs = (smooth([r[name] for r in records])[-1]
+                     for name in ("mlm_loss", "reference_mlm_loss"))  # fmt: skip
+    return (f"Masked words: your loss ended at {yours:.3f} nats, the reference's at {theirs:.3f}; "
+            f"on the way at most {gaps[widest]:.2g} apart (step {widest + 1}).")  # fmt: skip
 
 
 def draw(records: list[Record], path: Path, *, counted: float, own: int) -> None:

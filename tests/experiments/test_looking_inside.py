@@ -11,7 +11,7 @@ import transformers
 
 from bert_corpus.storyworld import Mark, stories
 from bert_corpus.storyworld.evaluation import Probe
-from bert_experiments.looking_inside.__main__ import LookingSettings, main
+from bert_experiments.looking_inside.__main__ import FIGURES, LookingSettings, main
 from bert_experiments.looking_inside.blanks import (
     BLANKS,
     HOW_TO_KEEP,
@@ -460,6 +460,9 @@ def test_the_command_leaves_pictures_and_figures(long_run, tmp_path, look, pictu
 
 
 def test_without_a_run_the_command_says_how_to_get_blanks_by_step(small_run, tmp_path, look):
+    """Those of an earlier call were another model's, so they go."""
+    mark_folder(tmp_path, *FIGURES)
+    (tmp_path / "blanks.png").touch()
     code, output, _ = look("--checkpoint", small_run, "--stories", 40, "--out", tmp_path)
     assert code == 0
     LookingSettings(out=tmp_path)  # its own figures may be written again

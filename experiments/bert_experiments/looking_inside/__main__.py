@@ -217,6 +217,7 @@ def main() -> None:
     summary = look_inside(settings)
     write_json(settings.out / "summary.json", summary)
     if settings.run is None:
+        (settings.out / "blanks.png").unlink(missing_ok=True)  # an earlier call's, of another model
         print(f"\nNo blanks by step without --run DIR: {HOW_TO_KEEP}.")
     print(f"\nall figures: {settings.out / 'summary.json'}")
 

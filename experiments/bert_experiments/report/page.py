@@ -58,11 +58,6 @@ def versions() -> dict[str, str]:
             "torch": torch.__version__, "numpy": np.__version__}  # fmt: skip
 
 
-def made_with() -> str:
-    """The system and the versions, in words."""
-    return "{system}, Python {python}, torch {torch}.".format(**versions())
-
-
 @dataclass(frozen=True)
 class Page:
     """What a study comes to: all that is printed, and written where a report is asked for."""
@@ -112,7 +107,7 @@ class Page:
             f"# {self.title}",
             self.lead,
             f"```\n{command}\n```",
-            wrapped(f"{made_with()} {self.made}"),
+            wrapped("{system}, Python {python}, torch {torch}. ".format(**versions()) + self.made),
             self.table(),
             wrapped(self.notes),
             f"![{self.picture}]({picture.name})" if picture else "",

@@ -111,7 +111,7 @@ def say_where_it_stands(saved: Saved) -> None:
 @command
 def main() -> None:
     settings = tyro.cli(BenchSettings, prog="python benchmarks/bench.py")
-    saved = Saved(settings.figures, quick=settings.quick)
+    saved = Saved(settings.figures, quick=settings.quick, rounds=settings.rounds)
     say_where_it_stands(saved)
     for name in settings.sections:
         begin = time.perf_counter()

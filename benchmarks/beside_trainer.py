@@ -24,6 +24,7 @@ import dataclasses
 import importlib.util
 import io
 import itertools
+import shlex
 import statistics
 import tempfile
 import time
@@ -43,7 +44,7 @@ from bert_experiments.report.figures import in_parallel, kept_record, say, sprea
 from bert_experiments.report.page import Page, aligned, check_report, write_json
 from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData, few_of, load_named
-from bert_finetuning.finetune import Finetuning, fingerprint_of_start, learn
+from bert_finetuning.finetune import Finetuning, fingerprint, fingerprint_of_start, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Features, Task
 from bert_finetuning.train import Batches, SeedRun
@@ -273,6 +274,7 @@ class Run:
     data: Path | None
     checkpoint: str
     start: str  # its fingerprint
+    examples: str  # their fingerprint
     device: str
     rate: float | None  # the peak; None: that of the task
     same_draws: bool = False
@@ -292,7 +294,7 @@ class Run:
         asked = dataclasses.asdict(self.comparison)
         asked.pop("seconds")
         return {**asked, "settings": self.settings, "side": self.side, "epsilon": EPSILON,
-                "start": self.start, "device": self.device,
+                "start": self.start, "examples": self.examples, "device": self.device,
                 **({"same_draws": "in float64"} if self.same_draws else {})}  # fmt: skip
 
     @property
@@ -323,11 +325,13 @@ def runs_of(
 ) -> list[Run]:
     start = fingerprint_of_start(arguments.checkpoint)
     same = arguments.same_draws
+    loaded = {each: data_of(each, arguments.data) for each in comparisons}
+    examples = {each: fingerprint([*data.train, *data.dev]) for each, data in loaded.items()}
     names = {side: side.replace(" --", "-") + ("-same-draws" if same else "") for side in sides}
     return [
         Run(each, side, seed, arguments.runs / each.task / names[side] / f"seed-{seed}.json",
-            arguments.data, arguments.checkpoint, start, arguments.device, arguments.learning_rate,
-            same)
+            arguments.data, arguments.checkpoint, start, examples[each], arguments.device,
+            arguments.learning_rate, same)
         for each in comparisons for side in sides for seed in range(arguments.seeds)
     ]  # fmt: skip
 
@@ -464,9 +468,9 @@ def check_arguments(arguments: argparse.Namespace) -> None:
     names = [each.name for each in COMPARISONS]
     if unknown := [name for name in arguments.only or () if name not in names]:
         raise UserError(f"--only {unknown[0]!r}: choose from {', '.join(map(repr, names))}")
-    for name in ("seeds", "workers"):
-        if (value := getattr(arguments, name)) < 1:
-            raise UserError(f"--{name} {value}: give 1 or more")
+    for name, least in (("seeds", 2), ("workers", 1)):  # one seed has no spread to compare with
+        if (value := getattr(arguments, name)) < least:
+            raise UserError(f"--{name} {value}: give {least} or more")
     if arguments.same_draws and (arguments.shuffled or arguments.device != "cpu"):
         raise UserError("--same-draws computes on the CPU, in random order: leave out --shuffled "
                         "and --device")  # fmt: skip
@@ -541,7 +545,7 @@ def main() -> None:
     if arguments.out is not None:
         given = " --data DATA" if arguments.data else ""
         given += f" --checkpoint {arguments.checkpoint}" if arguments.checkpoint != START else ""
-        given += f" --only {' '.join(arguments.only)}" if arguments.only else ""
+        given += f" --only {shlex.join(arguments.only)}" if arguments.only else ""
         given += f" --seeds {arguments.seeds}" if arguments.seeds != SEEDS else ""
         if arguments.learning_rate:
             given += f" --learning-rate {arguments.learning_rate}"

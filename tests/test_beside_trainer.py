@@ -85,6 +85,7 @@ def test_run__is_measured_again_when_its_settings_have_changed(checkpoint, tmp_p
     identity = json.loads(json.dumps(run.identity))
     run.path.write_text(json.dumps({"identity": identity, "score": 0.5}))
     assert run.result["score"] == 0.5
+    assert dataclasses.replace(run, examples="of other text").result is None
     run.path.write_text(json.dumps({"identity": identity | {"train": 7}, "score": 0.5}))
     assert run.result is None
 
@@ -103,7 +104,7 @@ def test_seconds_table__divides_by_ours():
 
 @pytest.mark.parametrize("arguments, message", [
     (["--only", "SST"], "--only 'SST': choose from"),
-    (["--seeds", "0"], "--seeds 0"),
+    (["--seeds", "1"], "--seeds 1: give 2 or more"),
     (["--workers", "0"], "--workers 0"),
     (["--same-draws", "--shuffled"], "leave out --shuffled"),
     (["--checkpoint", "/no/such"], "make demo"),

@@ -25,6 +25,7 @@ class Saved:
 
     folder: Path = FOLDER
     quick: bool = False
+    rounds: int | None = None  # those asked for now: figures of others are measured again
     code: str = field(default_factory=code_version)
     machine: dict = field(default_factory=machine)
 
@@ -43,13 +44,15 @@ class Saved:
 
     def get(self, section: str, case: str) -> dict | None:
         path = self.path(section, case)
-        return read(path) if path.exists() else None
+        found = read(path) if path.exists() else None
+        return found if found and found.get("rounds", self.rounds) == self.rounds else None
 
     def put(self, section: str, case: str, figures: dict) -> dict:
         path = self.path(section, case)
         path.parent.mkdir(parents=True, exist_ok=True)
         entry = {"case": case, "code": self.code, "machine": self.machine,
-                 "date": date.today().isoformat(), "figures": figures}  # fmt: skip
+                 "date": date.today().isoformat(), "rounds": self.rounds,
+                 "figures": figures}  # fmt: skip
         write_atomically(path, json.dumps(entry, indent=1))
         return figures
 

@@ -150,6 +150,17 @@ def jobs(data: Path | None, *, whole: bool = False) -> Iterator[Job]:
         yield replace(job, settings=settings, part=None)
 
 
+def chosen_jobs(data: Path | None, only: Sequence[str] | None, *, whole: bool) -> list[Job]:
+    """Those of `--only`, or all. Raises `UserError` for a name that there is not, and for none."""
+    known = {job.name: job for job in jobs(data, whole=whole)}
+    if not known:
+        folders = ", ".join(folder for folder, _ in REAL)
+        raise UserError(f"--data {data} holds none of the folders {folders}")
+    if unknown := [name for name in only or () if name not in known]:
+        raise UserError(f"--only {unknown[0]!r}: choose from {', '.join(map(repr, known))}")
+    return [job for name, job in known.items() if not only or name in only]
+
+
 @dataclass(frozen=True)
 class Measurement:
     """A job, with all examples that it takes or with a few of them."""
@@ -427,8 +438,7 @@ def main() -> None:
     check_report(asked.out, "benchmarks/finetuning.py", with_picture=True, option="--out")
     real = asked.data is not None
     runs = asked.runs or Path("runs") / ("real" if real else "finetuning")
-    chosen = [job for job in jobs(asked.data, whole=asked.whole)
-              if not asked.only or job.name in asked.only]  # fmt: skip
+    chosen = chosen_jobs(asked.data, asked.only, whole=asked.whole)
     rates = {"rate": asked.learning_rate, "scratch_rate": asked.scratch_learning_rate}
     counts = asked.few if asked.only_few else [None, *asked.few]  # None: all
     wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds, few, **rates)
@@ -442,7 +452,7 @@ def main() -> None:
     )  # fmt: skip
     rows = [each.row() for each in wanted]
     print(aligned(rows_of(rows, real=real)))
-    if asked.out is not None and rows:
+    if asked.out is not None:
         changed = {"--data DATA": real, "--whole": asked.whole,
                    f"--seeds {asked.seeds}": asked.seeds > 1,
                    f"--few {' '.join(map(str, asked.few))}": asked.few,

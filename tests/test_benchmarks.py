@@ -349,6 +349,13 @@ def saved(tmp_path) -> Saved:
     return Saved(tmp_path / "bench", code="c0de", machine=this)
 
 
+def test_figures_of_other_rounds_are_measured_again(saved):
+    few, many = (dataclasses.replace(saved, rounds=rounds) for rounds in (2, 15))
+    assert few.measured("data", "pairs", lambda: {"seconds": 1}) == {"seconds": 1}
+    assert many.measured("data", "pairs", lambda: {"seconds": 2}) == {"seconds": 2}
+    assert many.measured("data", "pairs", lambda: {"seconds": 3}) == {"seconds": 2}
+
+
 def test_a_page_without_figures_says_that_nothing_is_measured(saved):
     text = page.write_page(saved, None)
     assert text.count("Not measured") == len(page.PARTS)
@@ -548,6 +555,14 @@ NOT_ITS_OWN = "error: --out README.md exists, and benchmarks/{} has not written 
         ("demo_recipe.py --turns 1", "error: --turns is 1: it must be 2 or more"),
         ("demo_recipe.py --out README.md", NOT_ITS_OWN.format("demo_recipe.py")),
         ("finetuning.py --checkpoint x --seeds 0", "error: --seeds 0: give 1 or more"),
+        (
+            "finetuning.py --checkpoint x --only stars nmaes",
+            "error: --only 'nmaes': choose from 'sentiment', 'pairs',",
+        ),
+        (
+            "finetuning.py --checkpoint x --data no/such",
+            "error: --data no/such holds none of the folders sst2, cola,",
+        ),
         ("finetuning.py --checkpoint x --out README.md", NOT_ITS_OWN.format("finetuning.py")),
         ("gpu_pretrain.py --out README.md", NOT_ITS_OWN.format("gpu_pretrain.py")),
     ],
@@ -587,9 +602,16 @@ def test_demo_recipe__times_are_measured_beside_the_recipe_that_they_are_compare
     metrics = demo_recipe.settings_of("demo", 0).out / "metrics.jsonl"
     metrics.parent.mkdir()
     metrics.write_text('{"step": 450, "heldout_mlm_loss": 2.5}\n')
-    monkeypatch.setattr(sys, "argv", ["demo_recipe.py", "--seeds", "--turns", "2"])
+    page = tmp_path / "mine.md"
+    call = ["demo_recipe.py", "--seeds", "--turns", "2", "--out", str(page)]
+    monkeypatch.setattr(sys, "argv", call)
     demo_recipe.main()
-    assert "| 1.00 | 2.50" in " ".join(capsys.readouterr().out.split())
+    assert "| 450 of 2,250 | 1 | 1.00 | 2.50" in " ".join(capsys.readouterr().out.split())
+    assert f"python benchmarks/{' '.join(call)}\n" in page.read_text("utf-8")
+    metrics.unlink()
+    with pytest.raises(SystemExit):
+        demo_recipe.main()
+    assert "has no runs yet" in capsys.readouterr().err
 
 
 def test_a_section_alone_goes_on_and_prints_the_page(tmp_path):

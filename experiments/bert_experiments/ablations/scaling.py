@@ -179,7 +179,7 @@ def check_long_run(folder: Path, settings: ScalingSettings) -> None:
         raise UserError(f"--long-run {folder} is not the run that is predicted: {error}") from None
     if not is_done:
         raise UserError(f"--long-run {folder} does not end at step {asked.steps:,}, as the run "
-                        "that is predicted does: wait for its end, or name another run")  # fmt: skip
+                        "that is predicted does: wait for its end, or name another")  # fmt: skip
 
 
 # --- What came of the short runs, and the curve through it

@@ -84,8 +84,8 @@ def convert(settings: ConvertSettings) -> list[str]:
     if left := left_out(source.folder, config, form.parts):
         notes.append(f"left out: {left}")
 
-    arrays = parts_of(weights, form)
-    tensors = {name: to_dtype(name, arrays[name], settings.dtype) for name in arrays}
+    tensors = {name: to_dtype(name, array, settings.dtype)
+               for name, array in parts_of(weights, form).items()}  # fmt: skip
     count = sum(tensor.numel() for tensor in tensors.values())
     with held_alone(out), folder_in_one_piece(out) as beside:
         config.save(beside, architectures=[form.architecture], dtype=settings.dtype)
@@ -97,6 +97,8 @@ def convert(settings: ConvertSettings) -> list[str]:
             notes.append("no tokenizer, as in the source")
         write_card(beside, source, form=form, size=size_of(config, count), name=out.name,
                    notes=[f"numbers in {settings.dtype}", *notes])  # fmt: skip
+        if out.exists():
+            raise UserError(f"{settings.out} came into being meanwhile: choose another OUT")
     return [f"{settings.out}: {form.architecture}, {count:,} numbers in {settings.dtype}", *notes]
 
 
@@ -134,12 +136,12 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
 
 def write_card(folder: Path, source: Located, *, form: Form, size: str, name: str,
                notes: list[str]) -> None:  # fmt: skip
-    """The source's own model card and license, with a line added; or a short card."""
-    said = "; ".join(notes)
-    line = f"Converted by bert-convert from `{source}` to {form.architecture}: {said}."
+    """The source's own model card and license, with a line added above; or a short card."""
+    line = f"Converted by bert-convert from `{source}` to {form.architecture}: {'; '.join(notes)}."
     readme, license = source.folder / "README.md", source.folder / "LICENSE"
     if readme.is_file():
-        card = readme.read_text("utf-8", errors="replace").rstrip() + f"\n\n---\n\n{line}\n"
+        front, rule, text = readme.read_text("utf-8", errors="replace").partition("\n---\n")
+        card = f"{front}{rule}\n{line} The rest of this page is that of the source.\n{text}"
         card = re.sub(r"(?m)^pipeline_tag: .*", f"pipeline_tag: {form.pipeline_tag}", card, count=1)
     else:
         base = {"base_model": source.hub_id} if source.hub_id else {}

@@ -404,6 +404,22 @@ def test_a_second_call_does_not_disturb_the_first_and_what_a_killed_one_left_goe
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+def test_a_folder_that_came_into_being_meanwhile_stays(tmp_path, monkeypatch):
+    saved("BertForPreTraining", tmp_path / "in")
+    notes = tmp_path / "out" / "notes.txt"
+    real = convert_module.locate
+
+    def meanwhile(*given, **options):
+        notes.parent.mkdir()
+        notes.write_text("mine")
+        return real(*given, **options)
+
+    monkeypatch.setattr(convert_module, "locate", meanwhile)
+    assert "came into being meanwhile" in refusal(tmp_path / "in", tmp_path / "out")
+    assert notes.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
 def test_a_lock_file_of_somebody_else_stays(tmp_path):
     saved("BertForPreTraining", tmp_path / "in")
     (tmp_path / "poetry.lock").write_text("precious")
@@ -442,8 +458,10 @@ def test_the_sources_card_and_license_are_kept_and_the_conversion_is_told(tmp_pa
     (tmp_path / "in" / "LICENSE").write_text("the terms", encoding="utf-8")
     run(tmp_path / "in", tmp_path / "out", to="masked-lm", dtype="bfloat16")
     written = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert written.startswith(card)
-    assert "Converted by bert-convert from `in` to BertForMaskedLM: numbers in bfloat16" in written
+    told = "Converted by bert-convert from `in` to BertForMaskedLM: numbers in bfloat16"
+    front, body = card.split("\n\n", 1)
+    assert written.startswith(front) and written.endswith(body)
+    assert written.index(told) < written.index("# A model")
     assert ModelCard(written).data.license == "apache-2.0"
     assert (tmp_path / "out" / "LICENSE").read_text(encoding="utf-8") == "the terms"
 

@@ -47,8 +47,7 @@ def texts_of(given: tuple[str, ...]) -> tuple[str, ...]:
     lines = [] if given or sys.stdin.isatty() else [*text_lines(None)]
     for number, line in lines:
         if "[MASK]" not in line:
-            what = "has no [MASK]" if line.strip() else "is empty"
-            raise UserError(f"{STANDARD_INPUT}, line {number} {what}: each line needs a [MASK]")
+            raise UserError(f"{STANDARD_INPUT}, line {number} has no [MASK]: each line needs one")
     texts = given or tuple(line for _, line in lines)
     if not texts:
         raise UserError('there is no text: give one with a [MASK], as in "The [MASK] sat."')
@@ -103,15 +102,15 @@ def main() -> None:
     settings = tyro.cli(FillMaskSettings, prog="bert-fill-mask")
     texts = texts_of(settings.text)
     pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
-    filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in texts]
+    for text in texts:  # one that is too long shows before long work
+        pretrained.encode(text)
+    filled = ((text, fill_mask(pretrained, text, top=settings.top)) for text in texts)
     if settings.json:
-        entries = [
-            {"text": text, "masks": [[asdict(guess) for guess in guesses] for guesses in masks]}
-            for text, masks in filled
-        ]
-        print(json.dumps(entries, indent=2, ensure_ascii=False))
-    else:
-        print("\n\n".join(show(text, masks) for text, masks in filled))
+        entries = [{"text": text, "masks": masks} for text, masks in filled]
+        print(json.dumps(entries, indent=2, ensure_ascii=False, default=asdict))
+        return
+    for number, (text, masks) in enumerate(filled):
+        print("\n" * (number > 0) + show(text, masks), flush=True)
 
 
 if __name__ == "__main__":

@@ -382,11 +382,30 @@ def test_fill_mask_reads_standard_input_where_no_text_is_given(call_here, small_
     assert [entry["text"] for entry in json.loads(out)] == ["the [MASK] sees", "a [MASK] ."]
 
 
+def test_fill_mask_shows_each_line_as_soon_as_it_is_filled(call_here, small_run, monkeypatch):
+    filled = iter([[], KeyboardInterrupt])
+
+    def fill(*_, **__):
+        if (masks := next(filled)) is KeyboardInterrupt:
+            raise masks
+        return masks
+
+    monkeypatch.setattr("bert_paper.fill_mask.fill_mask", fill)
+    answer = call_here("bert-fill-mask", "one [MASK]", "two [MASK]", "--checkpoint", small_run)
+    assert answer[1] == "one [MASK]\n"
+
+
+def test_fill_mask_refuses_a_line_that_is_too_long_before_it_fills_another(call_here, small_run):
+    stdin = b"the [MASK] sees\n" + b"the " * 60 + b"[MASK]"
+    said = refused(call_here("bert-fill-mask", "--checkpoint", small_run, stdin=stdin))
+    assert "the model reads at most 40" in said
+
+
 @pytest.mark.parametrize("texts, stdin, says", [
     ((), b"", "there is no text: give one with a [MASK]"),
     (("",), b"", "there is no [MASK] in ''"),
     (("a\nb" * 10,), b"", r"there is no [MASK] in 'a\nba\nb"),
-    ((), b"the [MASK]\n\na [MASK]", "standard input, line 2 is empty: each line needs a [MASK]"),
+    ((), b"the [MASK]\n\na [MASK]", "standard input, line 2 has no [MASK]: each line needs one"),
     ((), b"the [MASK]\na mask", "standard input, line 2 has no [MASK]"),
     ((), "the [MASK]\n".encode("utf-16"), "standard input: UTF-16 text"),
     (("a \udc80 [MASK]",), b"", "is not UTF-8"),

@@ -436,6 +436,11 @@ def test_a_figure_of_the_paper_is_reached_within_a_point_by_a_model_of_its_sizes
     assert answers(PRESETS["base"], [0.70], stands_in) == ["not testable at this scale"]
 
 
+def test_a_set_may_hold_fewer_examples_than_are_asked_for(data):
+    settings = TableSettings(table="1", data=str(data), checkpoint="x", examples=5_000)
+    assert one_checkpoint.training_examples(settings) == "Training: at most 5,000 examples."
+
+
 def test_stand_ins_are_named_as_such(tmp_path, counted, pretrained):
     text = command.page_of(settings_of(tmp_path, table="4", seeds=1)).text()
     assert "These are not the paper's tasks" in text

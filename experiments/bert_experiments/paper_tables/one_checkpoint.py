@@ -273,7 +273,7 @@ def what_of(settings: TableSettings) -> str:
 
 
 def training_examples(settings: TableSettings) -> str:
-    """How much of them."""
+    """How much of them; a set of files may hold fewer."""
     count = settings.examples or (EXAMPLES if settings.data is None else None)
     epochs = f", {in_epochs(settings.epochs)}" if settings.epochs else ""
-    return f"Training: {'all' if count is None else f'{count:,}'} examples{epochs}."
+    return f"Training: {'all' if count is None else f'at most {count:,}'} examples{epochs}."

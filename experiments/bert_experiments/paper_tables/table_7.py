@@ -87,8 +87,8 @@ def notes(found: Features, settings: TableSettings) -> str:
     count = settings.examples or column.examples
     parts = [
         f"The model: {of_model(config, settings)}. Task {column.task}, trained on "
-        f"{'all' if count is None else f'{count:,}'} sentences. *Fine-tuned*: the whole model, "
-        f"{in_epochs(settings.epochs or column.epochs)}. The other rows: BERT is frozen, and a "
+        f"{'all' if count is None else f'at most {count:,}'} sentences. *Fine-tuned*: the whole "
+        f"model, {in_epochs(settings.epochs or column.epochs)}. The other rows: BERT is frozen, and a "
         "two-layer BiLSTM is trained on the vectors of these layers (`python -m "
         "bert_experiments.feature_based` shows more of them). Each cell is the median of the "
         "seeds, with the lowest and highest in parentheses; each seed counts at its best "

@@ -268,8 +268,11 @@ class Run:
 
     def measure(self) -> dict[str, Any]:
         is_begun, begin = RunFolder(self.settings.out).has_begun(), time.perf_counter()
-        with contextlib.redirect_stdout(io.StringIO()):
-            outcome = finetune(self.settings)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                outcome = finetune(self.settings)
+        except UserError as error:  # the runs' --out is --runs here
+            raise UserError(str(error).replace("--out", "--runs")) from None
         seconds = time.perf_counter() - begin  # of a run that goes on, of its rest alone
         return {"metric": outcome.metric, "examples": outcome.examples, "score": outcome.scores[0],
                 "majority": outcome.majority[outcome.metric],

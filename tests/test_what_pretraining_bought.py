@@ -15,6 +15,7 @@ import finetuning as bench  # noqa: E402
 
 from bert_experiments.report.figures import in_parallel  # noqa: E402
 from bert_finetuning.data.load import load_files, load_storyworld  # noqa: E402
+from bert_run.errors import UserError  # noqa: E402
 
 COMPARED = bench.PRETRAINED, bench.SCRATCH
 JOB = bench.Job("SST-2", "is it good?", {"task": "sentiment"})
@@ -93,6 +94,15 @@ def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measure
     assert [settings.seed for settings in calls] == [0, 0, 1, 1], "seed 0 is done already"
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"others")
     assert not is_done(replace(more))
+
+
+def test_the_way_out_of_a_folder_that_is_taken_is_an_option_of_this_call(measured, monkeypatch):
+    def refuse(settings):
+        raise UserError("it holds a run with another rate: choose another --out")
+
+    monkeypatch.setattr(bench, "finetune", refuse)
+    with pytest.raises(UserError, match="choose another --runs"):
+        measured[0].row()
 
 
 def test_the_seconds_of_a_run_that_was_stopped_are_not_said(measured):

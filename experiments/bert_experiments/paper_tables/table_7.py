@@ -88,8 +88,8 @@ def notes(found: Features, settings: TableSettings) -> str:
     parts = [
         f"The model: {of_model(config, settings)}. Task {column.task}, trained on "
         f"{'all' if count is None else f'at most {count:,}'} sentences. *Fine-tuned*: the whole "
-        f"model, {in_epochs(settings.epochs or column.epochs)}. The other rows: BERT is frozen, and a "
-        "two-layer BiLSTM is trained on the vectors of these layers (`python -m "
+        f"model, {in_epochs(settings.epochs or column.epochs)}. The other rows: BERT is frozen; "
+        "a two-layer BiLSTM is trained on the vectors of these layers (`python -m "
         "bert_experiments.feature_based` shows more of them). Each cell is the median of the "
         "seeds, with the lowest and highest in parentheses; each seed counts at its best "
         f"evaluation on the same dev sentences. *{UNTRAINED}*: the concatenated layers of an "

@@ -360,9 +360,9 @@ class RunFolder:
             self.write_record(self.read_settings(), facts)
 
     def has_begun(self) -> bool:
-        """Whether a model is there, or anything in a folder below but data and measurements. Other
-        files in the folder itself, such as a log, are no results."""
-        if any(self.path.glob("*.safetensors")):
+        """Whether a model, its config or curve is there, or anything in a folder below but data and
+        measurements. Other files in the folder itself, such as a log, are no results."""
+        if any(any(self.path.glob(name)) for name in ("*.safetensors", "config.json", "curve.png")):
             return True
         for folder, below, names in os.walk(self.path):
             is_top = Path(folder) == self.path
@@ -375,6 +375,15 @@ class RunFolder:
         if self.lock is not None:
             self.lock.close()
             self.lock = None
+
+    def refuse_replaced(self) -> None:
+        """Raise `UserError` if the folder is no longer the one that was claimed: its lock tells."""
+        path = self.path / LOCK_FILE
+        if self.lock is not None and not (
+            path.exists() and os.path.samestat(path.stat(), os.fstat(self.lock.fileno()))
+        ):
+            raise UserError(f"{self.path} was removed or replaced while this run worked on it: the "
+                            "run ends here, and leaves what is there as it is")  # fmt: skip
 
     def give_up(self) -> None:
         """Take back the claim of a new run: what `claim` made goes, unless data were prepared."""
@@ -392,6 +401,7 @@ class RunFolder:
     def save(self, step: int, write: Callable[[Path], None], *, keep: int = 2) -> Path:
         """Keep what `write` puts into the folder that it is given as the checkpoint of `step`, and
         the measurements so far. Of the checkpoints the newest `keep` stay."""
+        self.refuse_replaced()
         folder = self.checkpoints / f"step-{step:08d}"
         with folder_in_one_piece(folder) as beside:
             write(beside)
@@ -409,6 +419,7 @@ class RunFolder:
 
     def save_best(self, write: Callable[[Path], None]) -> None:
         """Keep what `write` puts into the folder that it is given as the best model so far."""
+        self.refuse_replaced()
         with folder_in_one_piece(self.path / "best") as beside:
             write(beside)
             keep_others(self.path / "best", beside)
@@ -573,7 +584,7 @@ def model_card(
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
         front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
-        size=size_of(config, parameters), corpus=Path(report["name"]).resolve().name, name=name,
+        size=size_of(config, parameters), corpus=Path(report["name"]).name, name=name,
         tasks=tasks, step=step, settings=settings, report=report, config=config, command=command,
         measured=measured, begun_from=for_others(settings.get("start_from") or ""),
     )  # fmt: skip

@@ -71,7 +71,7 @@ def test_each_way_of_training_is_told_as_what_it_is():
 
     words_alone = {k: v for k, v in MEASURED.items() if "nsp" not in k}
     text = card(replace(DEMO, sentence_task="none"), measured=words_alone)
-    assert "Its next-sentence head was not trained." in text and "| next sentence" not in text
+    assert "Its next-sentence head was not trained here." in text and "| next sentence" not in text
 
     from_the_left = replace(DEMO, sentence_task="none", objective="next-words")
     text = card(from_the_left, measured=words_alone, config=CONFIG.with_changes(is_decoder=True))

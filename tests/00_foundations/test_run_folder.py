@@ -569,11 +569,25 @@ def test_lost_measurements_are_restored_from_the_checkpoint_that_is_resumed(tmp_
 
 @pytest.mark.parametrize("name, begun", [
     ("log.txt", False), ("data/train/tokens.bin", False), ("seed-0/metrics.jsonl", False),
-    (".cache/x.safetensors", False), ("model.safetensors", True), ("seed-0/result.json", True),
-    ("checkpoints/step-00000001/manifest.json", True),
+    (".cache/x.safetensors", False), ("model.safetensors", True), ("curve.png", True),
+    ("seed-0/result.json", True), ("checkpoints/step-00000001/manifest.json", True),
 ])  # fmt: skip
 def test_a_run_has_begun_where_a_model_or_a_result_is_there(folder, name, begun):
     path = folder.path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     assert folder.has_begun() == begun
+
+
+def test_a_run_whose_folder_was_removed_does_not_write_to_the_one_that_took_its_place(folder):
+    assert folder.claim(SETTINGS)
+    shutil.rmtree(folder.path)
+    other = RunFolder(folder.path)
+    other.claim({**SETTINGS, "seed": 4})
+    save(other, 1)
+    for write in (lambda: save(folder, 2), lambda: folder.save_best(partial(fill, step=2))):
+        with pytest.raises(UserError, match="was removed or replaced while this run worked on it"):
+            write()
+    assert is_of_step(other.resume(), 1)
+    other.release()
+    folder.release()

@@ -166,6 +166,8 @@ def _open_whole(name: str, split_sentences: bool | None, limit: int | None) -> C
             yield from (document[i : i + size] for i in range(0, len(document), size))
 
     fingerprint = fingerprint_of(identity, split_sentences, TEXT_FIELD, limit)
+    if path.name in ("", ".."):  # "." says nothing elsewhere
+        name = path.resolve().name
     return Corpus(lambda: islice(pieces(), limit), name=name, fingerprint=fingerprint,
                   readers=[] if limit else readers, hashes=hashes)  # fmt: skip
 

@@ -107,9 +107,11 @@ def test_held_out_text_is_compared_with_storyworld_too(tmp_path):
 
 
 def test_an_empty_file_on_both_sides_is_no_text_that_is_trained_on(corpus):
-    for folder, text in (("a", corpus.read_text("utf-8")), ("b", "Tea is hot.\n\nIce is cold.")):
+    text = corpus.read_text("utf-8")
+    tea = f"Tea is hot.\n{text.splitlines()[0]}\n\nIce is cold."  # one sentence of both
+    for folder, content in (("a", text), ("b", tea)):
         Path(folder).mkdir()
-        Path(folder, "text.txt").write_text(text, encoding="utf-8")
+        Path(folder, "text.txt").write_text(content, encoding="utf-8")
         Path(folder, "LICENSE").touch()
     settings = PretrainSettings(corpus="a", heldout="b")
     runs.refuse_unfit_held_out_text(settings, open_corpus("a", held_out="b"))

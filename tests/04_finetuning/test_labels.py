@@ -241,6 +241,14 @@ def test_a_list_of_labels_is_no_class(tmp_path):
     assert "line 2 has no 'label': its columns are" in error_of(load_files, path, path)
 
 
+@pytest.mark.parametrize("above", ["sep=,", ""])
+def test_numbered_columns_do_not_learn_names_below_another_line_either(above, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{above}\ntext,label\na,x\nb,y\n")
+    message = error_of(load_files, path, path, columns=Columns("1", None, "2"))
+    assert "line 2 looks like the names of columns (text,label)" in message
+
+
 @pytest.mark.parametrize("header", ["text,label", "Sentence,Score"])
 def test_numbered_columns_do_not_learn_usual_names_as_an_example(header, table):
     path = table(["pos", "neg"], header=header)

@@ -435,6 +435,8 @@ def test_questions_without_a_column_of_answers_are_not_taken_for_questions_witho
     (Regression, {"line": 2, "text": "a", "score": 0.5, "row": {"stars": 4}}, "row"),
     (Tagging, {"words": ["a"], "tags": ["O"], "probabilities": [0.9]}, "probabilities"),
     (QuestionAnswering, {"question": "a", "context": "b", "answer": "b", "right": ["b"]}, "right"),
+    (QuestionAnswering, {"question": "a", "context": "b", "answer": "b", "probability": 0.5,
+                         "candidates": [{"answer": "b"}]}, "probability"),
 ])  # fmt: skip
 def test_answers_of_a_model__are_not_taken_for_labels_and_can_be_read_without(
     task_type, row, name, file

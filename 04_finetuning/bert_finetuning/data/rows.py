@@ -189,8 +189,6 @@ class Columns:
                 raise unknown_column(row, name, labeled=labeled)
         if len({*used}) < len(used):
             raise UserError(f"{row.place}: --columns takes {listed(used)}: name different columns")
-        if self.numbered and row.line == 1:
-            refuse_names(row.place, [str(row.fields[name]).strip() for name in used])
         return Columns(text, pair, label)
 
     def __str__(self) -> str:
@@ -388,7 +386,7 @@ def line_rows(source: str, lines: Lines, expected: Expected, *, suffix: str = ""
 # --- JSON ----------------------------------------------------------------------------------------
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
-OF_ANSWERS = ("probabilities", "right", "row")  # what `bert-predict` writes, none of it a text
+OF_ANSWERS = ("probabilities", "probability", "candidates", "right", "row")  # of `bert-predict`
 DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # its first line; the others follow
 
 
@@ -498,7 +496,10 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
             expected.tally.note("columns without a name left out")
     for number, row in cells:
         place = f"{source}: line {number}"
-        header = header or [str(column) for column in range(1, len(row) + 1)]
+        if not header:  # --columns 1,2: the first row is an example
+            header = [str(column) for column in range(1, len(row) + 1)]
+            refuse_names(place, [cell.strip() for name, cell in zip(header, row, strict=True)
+                                 if name in vars(expected.columns).values()])  # fmt: skip
         both = [[cell.strip('\ufeff" \t\xa0').lower() for cell in each] for each in (row, header)]
         if both[0] == both[1] and len(row) > 1 and not expected.columns.numbered:  # joined with cat
             raise UserError(f"{place} repeats the names of the columns: remove the line")

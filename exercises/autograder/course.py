@@ -233,17 +233,6 @@ def digest(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def table_of_defaults(course: Course, students: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """A row of each student, id and name: the number, and the defaults that follow from it."""
-    head = [f"{name}: {argument}" for name, (argument, *_) in OWN_DEFAULTS.items()]
-    rows = [["id", "name", "variant", *head]]
-    for student, name in students:
-        number = course.variant_of(student)
-        own = [f"{default_of(exercise, number):g}" for exercise in OWN_DEFAULTS]
-        rows.append([student, name, str(number), *own])
-    return rows
-
-
 # Writing the file. The exercises of each week, for terms of so many weeks; TEACHING.md shows them.
 PLANS = {
     6: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 18 · 25",

@@ -9,7 +9,7 @@ import pytest
 from autograder import course
 from autograder.points import find
 from autograder.runner import PASSED
-from bert_experiments.grader.__main__ import Variants
+from bert_experiments.grader.__main__ import Variants, table_of_defaults
 from bert_experiments.grader.bank import Variant, try_out
 from bert_run.errors import UserError
 
@@ -53,12 +53,10 @@ def course_of(seed: int) -> course.Course:
 
 
 def test_variants__the_numbers_of_a_class_follow_from_the_seed_and_the_ids():
-    rows = course.table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
-    assert rows == course.table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
+    rows = table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
+    assert rows == table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
     assert rows[0][:3] == ["id", "name", "variant"] and len(rows[0]) == 3 + len(course.OWN_DEFAULTS)
-    assert (
-        rows[1][2] != rows[2][2] != course.table_of_defaults(course_of(8), [("s02", "C D")])[1][2]
-    )
+    assert rows[1][2] != rows[2][2] != table_of_defaults(course_of(8), [("s02", "C D")])[1][2]
 
 
 def test_variants__the_table_of_a_class_needs_a_secret_seed(tmp_path, monkeypatch, capsys):
@@ -97,7 +95,7 @@ def test_a_class_with_variants__a_copied_file_loses_points_and_its_author_none(t
     (tmp_path / "course.toml").write_text(
         "seed = 7\nvariants = true\n[week.1]\nexercises = ['04-05']\n"
     )
-    rows = course.table_of_defaults(course_of(7), [("ada", "Ada L"), ("bob", "Bob M")])
+    rows = table_of_defaults(course_of(7), [("ada", "Ada L"), ("bob", "Bob M")])
     told = called(
         "-m", "bert_experiments.grader", "variants", "--roster", "roster.csv", cwd=tmp_path
     )

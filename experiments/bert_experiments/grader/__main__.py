@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from autograder.course import COURSE, chosen, find_course, table_of_defaults
+from autograder.course import COURSE, OWN_DEFAULTS, Course, chosen, default_of, find_course
 from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from autograder.untrusted.roster import read_roster
@@ -181,6 +182,17 @@ class Variants:
         people = read_roster(self.roster, course).people.values()
         rows = table_of_defaults(course, ((person.id, person.name) for person in people))
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
+
+
+def table_of_defaults(course: Course, students: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """A row of each student, id and name: the number, and the defaults that follow from it."""
+    head = [f"{name}: {argument}" for name, (argument, *_) in OWN_DEFAULTS.items()]
+    rows = [["id", "name", "variant", *head]]
+    for student, name in students:
+        number = course.variant_of(student)
+        own = [f"{default_of(exercise, number):g}" for exercise in OWN_DEFAULTS]
+        rows.append([student, name, str(number), *own])
+    return rows
 
 
 def generate(exercise: Exercise) -> bool:

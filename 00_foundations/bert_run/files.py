@@ -282,6 +282,7 @@ STATE_FILE = "training_state.safetensors"
 MANIFEST_FILE = "manifest.json"
 RECORD_FILE = "run.json"
 LOCK_FILE = ".lock"
+RESULTS = ("*.safetensors", MANIFEST_FILE, "config.json", "result.json", "curve.png")
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
 
@@ -360,16 +361,10 @@ class RunFolder:
             self.write_record(self.read_settings(), facts)
 
     def has_begun(self) -> bool:
-        """Whether a model, its config or curve is there, or anything in a folder below but data and
-        measurements. Other files in the folder itself, such as a log, are no results."""
-        if any(any(self.path.glob(name)) for name in ("*.safetensors", "config.json", "curve.png")):
-            return True
-        for folder, below, names in os.walk(self.path):
-            is_top = Path(folder) == self.path
-            below[:] = [n for n in below if n[0] != "." and not (is_top and n == "data")]
-            if not is_top and any(n != METRICS_FILE and n[0] != "." for n in names):
-                return True
-        return False
+        """Whether a model, a result or a curve is there, but in the data and in hidden folders."""
+        found = [path.relative_to(self.path).parts
+                 for name in RESULTS for path in self.path.rglob(name)]  # fmt: skip
+        return any(parts[0] != "data" and all(p[0] != "." for p in parts) for parts in found)
 
     def release(self) -> None:
         if self.lock is not None:
@@ -465,6 +460,8 @@ class RunFolder:
             instead = "the one before it is used" if folders else self.start_anew()
             tell(f"warning: checkpoint {folder} is damaged ({damage}): it was renamed "
                  f"{set_aside(folder)}, and {instead}")  # fmt: skip
+        if (self.path / "best").is_dir():
+            tell(f"note: {self.checkpoints}: {self.start_anew()}")
         return None
 
     def restore_metrics(self, folder: Path) -> None:
@@ -476,11 +473,11 @@ class RunFolder:
             write_atomically(path, measured)
 
     def start_anew(self) -> str:
-        """Set the measurements of a run aside that has lost all its checkpoints; says so."""
-        said = "as there is none before it, training starts again at step 0"
-        if self.metrics.exists():
-            said += f"; the measurements so far were renamed {set_aside(self.metrics)}"
-        return said
+        """Set aside what a run has measured and learned that has no checkpoint left; says so."""
+        paths = (self.metrics, self.path / "best", *self.path.glob("*.safetensors"))
+        kept = [f"{path.name} was renamed {set_aside(path, 'earlier')}"
+                for path in paths if path.exists()]  # fmt: skip
+        return "; ".join(["there is none to go on from: training starts at step 0", *kept])
 
     def newest(self) -> Checkpoint | None:
         """What `resume` has just settled on, for the other processes of the same run."""

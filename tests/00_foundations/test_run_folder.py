@@ -284,8 +284,9 @@ def test_when_every_checkpoint_is_damaged_the_run_says_that_it_starts_again(fold
     first, second = capsys.readouterr().err.splitlines()
     assert "step-00000002 is damaged" in first and first.endswith("the one before it is used")
     assert "step-00000001 is damaged" in second
-    assert "training starts again at step 0; the measurements so far were renamed" in second
-    assert (folder.path / "damaged-metrics.jsonl").read_text() == '{"step": 2}\n'
+    assert "training starts at step 0; metrics.jsonl was renamed earlier-metrics.jsonl" in second
+    assert (folder.path / "earlier-metrics.jsonl").read_text() == '{"step": 2}\n'
+    assert same_arrays(read_safetensors(folder.path / "earlier-model.safetensors"), weights_of(2))
     save(folder, 1)
     assert is_of_step(folder.resume(), 1)
 
@@ -591,3 +592,13 @@ def test_a_run_whose_folder_was_removed_does_not_write_to_the_one_that_took_its_
     assert is_of_step(other.resume(), 1)
     other.release()
     folder.release()
+
+
+def test_a_run_that_starts_again_sets_the_best_model_and_what_was_measured_aside(folder, capsys):
+    MetricsLog(folder.metrics).append({"step": 3, "heldout_mlm_loss": 5.0})
+    folder.save_best(partial(fill, step=3))
+    assert folder.resume() is None
+    assert "metrics.jsonl was renamed earlier-metrics.jsonl; best was renamed earlier-best" in (
+        capsys.readouterr().err)  # fmt: skip
+    assert same_arrays(load_weights(folder.path / "earlier-best", CONFIG), weights_of(3))
+    assert folder.resume() is None and not capsys.readouterr().err

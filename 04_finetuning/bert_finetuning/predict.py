@@ -410,7 +410,8 @@ def write_csv(file: Any, predictor: Predictor, answered: Iterable[Answered]) -> 
     if prediction is None:  # no row has a text: the columns are those of any answer
         query = replace(query, example=task.from_row(ANY_ROW), row=query.row or query.example.given)
         (prediction,) = predictor.predict([query.example])
-    columns = list(csv_row(task, query, prediction))
+    known = [csv_row(task, *each) for each in (*ahead[:-1], (query, prediction))]
+    columns = list(dict.fromkeys(name for row in known for name in row))
     # With "\r\n" as the end of a line, a cell that holds "\r" is quoted, too.
     unix = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
     table = csv.DictWriter(unix, columns, restval="", lineterminator="\r\n")

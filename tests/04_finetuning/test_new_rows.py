@@ -500,3 +500,10 @@ def test_from_python_every_example_has_its_prediction_and_an_empty_one_none():
     assert [each and each.answer for each in said] == ["short", None, "long"]
     model = Pretended(NO_MODEL, KINDS["questions"], SavedTask("questions"), 32)
     assert model.predict([Question("1", "Who?", "")]) == [None]
+
+
+def test_the_columns_of_rows_without_a_text_before_the_first_answer_are_known_too(call, tmp_path):
+    path, out = tmp_path / "a.jsonl", tmp_path / "out.csv"
+    path.write_text('{"text": null, "id": 1}\n{"text": "good"}\n')
+    call("--input", path, "--out", out)
+    assert [row["id"] for row in rows_of(out)] == ["1", ""]

@@ -743,7 +743,7 @@ def test_a_file_with_a_longer_name__does_not_replace_the_answer_of_an_earlier_ca
     assert row["week 1"] == "3" and "5002_log_softmax.py is not read: softmax.py of" in row["notes"]
 
 
-def test_a_call_without_exercises__counts_what_was_named_before_and_what_is_handed_in(term):
+def test_a_call_without_exercises__counts_what_was_named_before_and_what_is_handed_in(term, capsys):
     (term.folder / "course.toml").unlink()
     for name in ("ann", "bob"):
         term.put(f"w/{name}/softmax.py", answer("03"))
@@ -754,6 +754,8 @@ def test_a_call_without_exercises__counts_what_was_named_before_and_what_is_hand
     term.put("late/ann/gelu.py", answer("05"))
     term.call("late")
     assert {row["max_score"] for row in term.rows()} == {"5"}
+    told = "05_gelu counts from now on, for everybody: ann has handed in a file of it"
+    assert capsys.readouterr().err.count(told) == 1
 
 
 def test_a_week_that_was_named_by_mistake__does_not_count_before_a_file_of_it_is_there(

@@ -425,7 +425,10 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
                  "of it")  # fmt: skip
         names = names.union(*(week.names for week in weeks if week.names & {*handed}))
     elif call.submissions:
-        names = names | {*handed} if names else everything
+        new = {name: handed[name] for name in handed if names and name not in names}
+        for name, who in new.items():
+            warn(f"{name} counts from now on, for everybody: {who} has handed in a file of it")
+        names = names.union(new) or everything
     by_hand = {what for _, what in adjusted}
     weeks = [week for week in weeks if (names | by_hand).intersection(week.items)]
     counted = names.union(by_hand, *(week.names for week in weeks)) or {*handed} or everything

@@ -154,16 +154,15 @@ def extension_of(text: str, place: str, course: Course) -> dict[str, float]:
 def read_table(path: Path, needs: list[str],
                knows: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, str]]]:  # fmt: skip
     """The rows of a CSV file, each with its place, by the names in its first line; `knows` are the
-    columns that may be there, and are not to be missed for a plural."""
+    columns that may be there, too."""
     table = read_cells(path)
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
         raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
                         f"{','.join(needs)}")  # fmt: skip
-    for name in knows:
-        for near in {f"{name}s", name.removesuffix("s")} - {name}:
-            if near in header and name not in header:
-                raise UserError(f"{path.name}: {near} is no column: was {name} meant?")
+    if unread := [name for name in header if name not in (*needs, *knows, "")]:
+        warn(f"{path.name}: columns that are not read: {', '.join(unread)}; those that are: "
+             f"{', '.join((*needs, *knows))}")  # fmt: skip
     for line, cells in table[1:]:
         place = f"{path.name}, line {line}"
         if len(cells) > len(header):

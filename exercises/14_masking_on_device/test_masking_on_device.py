@@ -953,6 +953,9 @@ def test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device(studen
                     "the tokens": Meta((rows, slots), dtype),
                     "the weights": Meta((rows, slots), "float32")}  # fmt: skip
         parts = checks.parts(call.value, *NAMES)
+        checks.that(not call.changed, "with tensors on the device meta, mask_on_device changed "
+                    f"{' and '.join(call.changed)}",
+                    likely="say device=input_ids.device where a tensor is made")  # fmt: skip
         for part, (name, right) in zip(parts, expected.items(), strict=True):
             same = type(part) is Meta and part == right
             checks.that(same, f"{name}, for tensors on the device meta: expected {right}, got "
@@ -1276,6 +1279,8 @@ def check_types_and_rows_of_every_kind(student):
 
 def test_nothing_is_left_behind(student):
     given = (*sentences(8, 41), TorchRng(7))
+    names = "input_ids", "attention_mask", "generator"
+    student.mask_on_device(**dict(zip(names, given, strict=True)), **settings_for(41))
     checks.leaves_no_trace(student.mask_on_device, *given, **settings_for(41))
     bytes_each = given[0], given[1].to(torch.int8), given[2]
     checks.leaves_no_trace(student.mask_on_device, *bytes_each, **settings_for(41))

@@ -3,8 +3,11 @@ an answer: a student's code can make it say anything."""
 
 import contextlib
 import copy
+import decimal
+import gc
 import importlib.util
 import inspect
+import locale
 import os
 import random
 import shutil
@@ -27,10 +30,6 @@ from autograder.codec import is_array, is_tensor, leaves, map_leaves, pack
 PYTHON = "Python's global generator (random)"
 NUMPY = "NumPy's global generator (np.random)"
 TORCH = "torch's global generator (torch.manual_seed)"
-DTYPE = "torch's default type (torch.set_default_dtype)"
-GRADIENTS = "whether torch records gradients"
-DETERMINISTIC = "torch's deterministic mode"
-PRECISION = "how finely torch multiplies matrices (torch.set_float32_matmul_precision)"
 EARLIER = "what an earlier call of it returned"
 MOST_CONTAINERS = 200  # of one argument, that hold other values for the time of a call
 compiled = lru_cache(maxsize=8)(compile)  # no __pycache__: it mistakes two edits within a second
@@ -43,27 +42,27 @@ class Worker:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.module: ModuleType | None = None
-        self.settings: dict[str, Any] = {}  # torch's, as the file left them when it was loaded
+        self.settings: dict[str, Any] = {}  # as the file left them when it was loaded
         self.returned: dict[str, Any] = {}  # by the last inspected call of each function
         self.seed: int | None = None  # of the global generators, for the call that runs
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one call, or raise what the student's code raises. What it sets in torch is undone
-        after it: the tests may run in this process, and the next call must show it again."""
-        ours = _torch_settings()
+        """Answer one call, or raise what the student's code raises. What it sets is undone after
+        it: the tests may run in this process, and the next call must show it again."""
+        ours = _settings()
         try:
             if self.module is None or request.get("fresh"):
                 self.module = load(self.path)
                 self.module.__dict__.setdefault("hash", lambda value: hash(  # a text's by the seed
                     (self.seed, value) if _holds_text(value) else value))  # fmt: skip
-                self.settings = _torch_settings()
-            _set_torch(self.settings)
+                self.settings = _settings()
+            _settings(put_back=self.settings)
             # The test that asks may have silenced NumPy; what the student's code does is undone.
             heard = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
             with heard, warnings.catch_warnings():
                 return self._call(request)
         finally:
-            _set_torch(ours)
+            _settings(put_back=ours)
             # A folder is an argument by itself; corpora of many lists are not searched for one.
             given = [*request["args"], *request["kwargs"].values(), *leaves(request.get("before"))]
             for folder in given:
@@ -150,7 +149,7 @@ def _run_and_inspect(function: Callable, args: tuple, kwargs: dict, *, is_frozen
         changed.append("requires_grad of a tensor that it was given")
     if any(is_tensor(a) and a.is_leaf and a.grad is not None for a in arrays):
         changed.append("grad of a tensor that it was given")
-    # Generators, NumPy's and torch's, and folders are meant to change.
+    # Generators, NumPy's and torch's, are meant to change; what a folder holds is in `written`.
     inputs = map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
                         or isinstance(leaf, Path) else leaf, (args, kwargs))  # fmt: skip
     return {
@@ -270,7 +269,8 @@ def _containers(tree: Any) -> Iterator[list | dict]:
 def _contents(tree: Any) -> Any:
     """What shows whether a tree was written to; the method `size` is another for each tensor."""
     return map_leaves(lambda x: (x.size, x._version, x.requires_grad) if is_tensor(x) else
-                      x.tobytes() if is_array(x) else x, tree,
+                      x.tobytes() if is_array(x) else x if not isinstance(x, Path) else
+                      {file: file.read_bytes() for file in x.iterdir() if file.is_file()}, tree,
                       order=lambda items: [*items, ((), [*dict(items)])])  # fmt: skip
 
 
@@ -322,14 +322,11 @@ def _seedings() -> Iterator[list[str]]:
         names.append(label)
         return function(*args, **kwargs)
 
-    own = [(place, name, getattr(place, name)) for place, name, _ in places]
-    for place, name, label in places:
-        setattr(place, name, partial(noted, getattr(place, name), label))
-    try:
+    with contextlib.ExitStack() as after:
+        for place, name, label in places:
+            after.callback(setattr, place, name, function := getattr(place, name))
+            setattr(place, name, partial(noted, function, label))
         yield names
-    finally:
-        for place, name, function in own:
-            setattr(place, name, function)
 
 
 def _states_of_generators(values: list) -> list:
@@ -367,24 +364,39 @@ def _run_and_count_lines(function: Callable, request: dict[str, Any], file: str)
     return {"value": value, "lines": count}
 
 
-def _torch_settings() -> dict[str, Any]:
-    """What decides how torch computes; what it starts with, where nobody has imported it yet."""
-    torch = sys.modules.get("torch")
-    return {
-        GRADIENTS: torch.is_grad_enabled() if torch else True,
-        DTYPE: str(torch.get_default_dtype()) if torch else "torch.float32",
-        DETERMINISTIC: torch.are_deterministic_algorithms_enabled() if torch else False,
-        PRECISION: torch.get_float32_matmul_precision() if torch else "highest",
+def _settings(put_back: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of the process; those that differ from `put_back` are set to it."""
+    environ, context, torch = os.environ, decimal.getcontext(), sys.modules.get("torch")
+    ways: dict[str, tuple[Callable, Callable]] = {  # to read a setting, and to set it
+        "the working directory (os.chdir)": (os.getcwd, os.chdir),
+        "os.environ": (  # where torch notes the folder of a cache
+            lambda: {name: environ[name] for name in environ if not name.startswith("TORCH")},
+            lambda old: (environ.clear(), environ.update(old)),
+        ),
+        "the locale (locale.setlocale)": (partial(locale.setlocale, locale.LC_ALL),) * 2,
+        "garbage collection": (gc.isenabled, lambda is_on: (gc.disable, gc.enable)[is_on]()),
+        "decimal's precision": (lambda: context.prec, partial(setattr, context, "prec")),
+        "NumPy's buffer size (np.setbufsize)": (np.getbufsize, np.setbufsize),
+        "how NumPy prints": (np.get_printoptions, lambda old: np.set_printoptions(**old)),
     }
-
-
-def _set_torch(settings: dict[str, Any]) -> None:
-    if torch := sys.modules.get("torch"):
-        torch.set_grad_enabled(settings[GRADIENTS])
-        torch.set_default_dtype(getattr(torch, settings[DTYPE].removeprefix("torch.")))
-        if torch.are_deterministic_algorithms_enabled() != settings[DETERMINISTIC]:  # slow to set
-            torch.use_deterministic_algorithms(settings[DETERMINISTIC])
-        torch.set_float32_matmul_precision(settings[PRECISION])
+    if torch:
+        ways |= {
+            "whether torch records gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
+            "torch's default type": (torch.get_default_dtype, torch.set_default_dtype),
+            "torch's default device": (torch.get_default_device, torch.set_default_device),
+            "torch's deterministic mode": (
+                torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+            "how finely torch multiplies matrices (torch.set_float32_matmul_precision)": (
+                torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+            "torch's anomaly mode": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+            "how torch prints": (lambda: {**vars(torch._tensor_str.PRINT_OPTS)},
+                                 lambda old: torch.set_printoptions(**old)),
+        }  # fmt: skip
+    now = {name: read() for name, (read, _) in ways.items()}
+    for name, old in (put_back or {}).items():
+        if now[name] != old:
+            ways[name][1](old)
+    return now
 
 
 def load(path: Path) -> ModuleType:
@@ -475,14 +487,13 @@ def _global_state() -> dict[str, Any]:
     found = {
         PYTHON: random.getstate(),
         NUMPY: (state[1].tobytes(), *state[2:]),
-        "NumPy's handling of errors (np.seterr)": np.geterr(),
-        "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
-        "which warnings are shown": [each for each in warnings.filters if each[1] is each[3] is None
-                                     and each[2].__module__ == "builtins"]}  # fmt: skip
+        "NumPy's handling of errors (np.seterr)": (np.geterr(), np.geterrcall()),
+        "which warnings are shown": [each[:3] for each in warnings.filters
+                                     if each[2].__module__ == "builtins"]}  # fmt: skip
     if torch := sys.modules.get("torch"):
         found[TORCH] = torch.get_rng_state().numpy().tobytes()
         found["torch's number of threads"] = torch.get_num_threads()
-    return found | _torch_settings()
+    return found | _settings()
 
 
 def read_message(stream: BinaryIO) -> bytes:

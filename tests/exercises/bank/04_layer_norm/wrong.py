@@ -14,6 +14,10 @@ STRETCH = "along_stretch = (dnormalized * normalized).mean(axis=-1, keepdims=Tru
 DX = "dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std"
 
 WRONG = {
+    "the environment stays changed": (
+        [("    normalized, _ = normalize(x, eps)\n", "    import os\n\n"
+          "    os.environ['OMP_NUM_THREADS'] = '3'\n    normalized, _ = normalize(x, eps)\n")],
+        "changed os.environ"),
     "unbiased variance": (
         [(VARIANCE, "variance = x.var(axis=-1, ddof=1, keepdims=True)")], "divides by hidden - 1"),
     "eps outside the root": (

@@ -16,6 +16,9 @@ LATER = f"{SUM}\n    keep = 1.0 if attention_mask is None else attention_mask[:,
 
 
 WRONG = {
+    "garbage is not collected any longer": (
+        [(f"query @ key.mT {SCALE}", f"__import__('gc').disable() or query @ key.mT {SCALE}")],
+        "changed garbage collection"),
     "no scale": ([(SCALE, "")], "the scores are not scaled"),
     "scale without the root": (
         [(SCALE, "/ query.shape[-1]")], "divided by head_dim, not by its root"),

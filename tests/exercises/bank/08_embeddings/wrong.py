@@ -11,6 +11,10 @@ PAD = "dwords[pad_id] = 0"
 POSITIONS_BACK = "dpositions[: dx.shape[1]] = dx.sum(axis=0)"
 
 WRONG = {
+    "the buffer of NumPy stays large": (
+        [("    dtable = np.zeros((entries",
+          "    np.setbufsize(2**16)\n    dtable = np.zeros((entries")],
+        "changed NumPy's buffer size"),
     "no layer norm": (
         [(FORWARD, "return summed(input_ids, token_type_ids, weights)")],
         "the layer norm is missing"),

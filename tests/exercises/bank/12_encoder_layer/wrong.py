@@ -31,6 +31,17 @@ def drawn(numbers, scale="1 / (1 - p)", *, none_left="x * 0"):
 
 
 WRONG = {
+    "the search for anomalies stays on": (
+        [("F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+          "F.dropout(scores.softmax(dim=-1), attention_dropout, training)\n"
+          "    torch.autograd.set_detect_anomaly(True)")],
+        "changed torch's anomaly mode"),
+    "dropout draws from NumPy's generator": (
+        [("F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+          "scores.softmax(dim=-1)\n    import numpy\n\n    if training and attention_dropout:\n"
+          "        kept = torch.tensor(numpy.random.random(weighting.shape)) >= attention_dropout\n"
+          "        weighting = weighting * kept / max(1 - attention_dropout, 1e-9)")],
+        "changed NumPy's global generator"),
     "mask not used": ([(FILL, "pass")], "the mask is not used"),
     "mask on the queries": (
         [(PADDING, "is_padding = attention_mask[:, None, :, None] == 0")],

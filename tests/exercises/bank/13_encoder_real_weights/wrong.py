@@ -19,6 +19,16 @@ POOLED = 'return states, dense(states[-1][:, 0], weights, "pooler.dense").tanh()
 LINEAR = 'return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])'
 
 WRONG = {
+    "the working directory stays the folder": (
+        [('    config = json.loads((folder / "config.json").read_bytes())\n',
+          '    __import__("os").chdir(folder)\n'
+          '    config = json.loads(Path("config.json").read_bytes())\n')],
+        "changed the working directory"),
+    "what was read is kept in the folder": (
+        [('    config = json.loads((folder / "config.json").read_bytes())\n',
+          '    config = json.loads((folder / "config.json").read_bytes())\n'
+          '    (folder / "read.json").write_text("{}")\n')],
+        "changes the files in the folder"),
     "the prefix stays": (
         [(PREFIX, "name"), (OF_ENCODER, 'is_of_encoder = "cls." not in name')],
         "the prefix bert. is still there"),

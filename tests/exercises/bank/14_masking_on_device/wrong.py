@@ -49,6 +49,12 @@ def shared(part, use):
 
 
 WRONG = {
+    "the default device stays set": (
+        [("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)",
+          "    torch.set_default_device(input_ids.device)\n"
+          "    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)"),
+         ("torch.arange(slots, device=device)", "torch.arange(slots)")],
+        "changed torch's default device"),
     "a copy of the generator": (
         [("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)",
           "    state = generator.get_state()\n"

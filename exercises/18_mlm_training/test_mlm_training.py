@@ -273,6 +273,17 @@ def test_no_two_passes_or_seeds_share_an_order(student):
                         f"{other[0]}", likely=meeting(other, (seed, number), "pass", order_of)
                         )  # fmt: skip
     no_order_is_made_of_others(found)
+    bare = [lambda n: n, lambda n: n * (n + 1) // 2, lambda n: n * (n + 3) // 2]
+    for seed_of in bare:  # 0 * factor + pass, whatever the factor is; pairs in a triangle
+        seeds = ((number, torch.Generator().manual_seed(seed_of(number))) for number in (3, 8, 400))
+        checks.that(
+            any(tuple(torch.randperm(16, generator=one).tolist()) != order_of(0, number)
+                for number, one in seeds),
+            "the orders of seed 0 are those of generators with the seeds "
+            f"{[seed_of(number) for number in (3, 8, 400)]} for the passes 3, 8, 400",
+            likely="a formula such as factor * seed + pass: torch's generator keeps 32 bits of "
+                   "its seed, so that pairs far apart share an order; take a hash of a text"
+        )  # fmt: skip
     # Exchanging each place with any place, not with one of those that are left, gives n^n ways,
     # which cannot be n! orders alike: an example too often comes some places too early.
     orders, (one, other) = np.array([*found]), np.triu_indices(16, 1)
@@ -677,6 +688,19 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
         checks.fail(f"step {other[1]} of seed {other[0]} loses what step {one[1]} of seed {one[0]} "
                     "does, on the same batch: they have the same dropout",
                     likely=meeting(one, other, "step", loss_of))  # fmt: skip
+    rows = {name: tensor[:6] for name, tensor in data.items()}
+    for of_step in (lambda n: n, lambda n: n * (n + 1) // 2, lambda n: n * (n + 3) // 2):
+        drawn = []
+        for step in (3, 8):
+            own = torch.Generator().manual_seed(of_step(step))
+            total, masks = surprise(first_weights(), rows, dropout=0.3, generator=own)
+            drawn.append(float(total / masks))
+        checks.that(any(abs(one - loss_of(0, step)[0]) > 1e-12
+                        for one, step in zip(drawn, (3, 8), strict=True)),
+                    "the dropout of steps 3 and 8 of seed 0 is that of generators with the seeds "
+                    f"{of_step(3)} and {of_step(8)}",
+                    likely="a formula such as factor * seed + step: torch's generator keeps 32 "
+                           "bits of its seed, so that pairs far apart draw the same")  # fmt: skip
     places_of_two_passes_have_their_own_dropout(student, begin, one)
     drawn = "dropout draws from a generator that is not made anew"
     checks.same(losses(dropout=0.3), found[0], of="the losses of the same run", tolerance=0.0,

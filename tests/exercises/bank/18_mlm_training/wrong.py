@@ -27,6 +27,19 @@ EACH = "of_batch, count = mlm_surprise(weights, batch)"
 FIRSTS = 'for first in range(0, len(data["input_ids"]), batch_size):'
 
 WRONG = {
+    "10**10 * seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(10**10 * seed + number)")],
+        "keeps 32 bits of its seed"),
+    "the golden ratio's factor for the order": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(2_654_435_761 * seed + number)")],
+        "keeps 32 bits of its seed"),
+    "a prime of ten digits for dropout": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(1_000_000_009 * seed + step)")],
+        "keeps 32 bits of its seed"),
+    "pairs counted in a triangle": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed((seed + number) * (seed + number + 1)"
+          " // 2 + number)")],
+        "keeps 32 bits of its seed"),
     # Number 13 of the list of real mistakes, in its forms.
     "the data order restarts": (
         [(TAKE, "begun = state['step']\n    " + TAKE),

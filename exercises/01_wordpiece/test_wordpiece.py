@@ -731,6 +731,8 @@ def test_a_text_may_be_short(student):
 
 def test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces(student):
     rng = checks.rng(32)
+    checks.same(student.wordpieces("purred", {}), ["[UNK]"], of="the pieces of 'purred', where the "
+                "vocabulary is empty")  # fmt: skip
     for alphabet in ("abcd", "0129", "x.-'", "中国かな", "aB7_", "😀𐐀a", "[UNK]", "#a", "é\u0301e"):
         letters, continued = [*alphabet], [f"##{c}" for c in alphabet]
         some = ["".join(rng.choice(letters, rng.integers(1, 4))) for _ in range(8)]
@@ -755,6 +757,10 @@ def test_a_word_may_be_any_characters_and_a_vocabulary_any_pieces(student):
 
 def test_nothing_is_left_behind(student):
     vocabulary = numbered(PIECES)
+    given_by_name = (student.basic_tokens(text="a b"),
+                     student.wordpieces(word="purred", vocabulary=vocabulary),
+                     student.encode(text="purred", vocabulary=vocabulary))  # fmt: skip
+    checks.same(given_by_name[0], ["a", "b"], of="the tokens of 'a b'")
     checks.leaves_no_trace(student.basic_tokens, "Ça va?", lowercase=True)
     checks.leaves_no_trace(student.wordpieces, "purred", vocabulary)
     checks.leaves_no_trace(student.wordpieces, "unknowable", vocabulary)

@@ -5,6 +5,7 @@ share of random pairs is judged on 10,000 pairs, that of the coins on 17,500 coi
 fails one of these checks once in ten million times.
 """
 
+import copy
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement, product
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder import checks, sweep
+from autograder import checks, codec, sweep
 from autograder.codec import Rng
 from autograder.student import describe_value
 from bert_corpus.pairs import PairDataset, SpecialTokens, tokens_to_cut
@@ -251,6 +252,10 @@ def many(student, *, target, sentences, seed=7, **more):
 def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
     pairs = many(student, target=4, sentences=12_000, random_next=0.2)
     check_share_of_random(pairs, 0.2)
+    rare = student.sentence_pairs(made_of([1] * 40_000, [1] * 3), 0, Rng(7), target=2,
+                                  random_next=1e-5)  # fmt: skip
+    sweep.is_about(sum(label for _, _, label in rare), 0.2,
+                   of="the random pairs among 20,000, at random_next 0.00001")  # fmt: skip
     whole = [pair for pair in pairs if pair.chunk == 4]
     for kept, of in ((whole, "how often A has {} of 4 sentences"),
                      ([pair for pair in whole if pair.label],
@@ -1125,9 +1130,33 @@ def test_every_coin_is_fair_for_any_lengths_and_any_room(student):
 
 
 @pytest.mark.hint(4)
+def own_coins_in_calls_in_a_row(student):
+    """Where a cut takes few numbers of its generator, the next must not toss the same coins."""
+    cut = [*range(300)], [0], 100
+
+    def fronts(drawn):
+        made = [student.truncate_pair(*cut, Rng(seed, drawn))[0][0] for seed in range(60)]
+        return np.array(made, float) - 100
+
+    call, rng = student.truncate_pair.trace(*cut, Rng(7)), Rng(codec.reseeded(7)).make()
+    for drawn in range(1, 6):
+        rng.random()
+        if call.next == [copy.deepcopy(rng).random()]:
+            alike = np.corrcoef(fronts(0), fronts(drawn))[0, 1]
+            # Of 60 calls each: 0, with a deviation of 1 / √60 = 0.13.
+            checks.that(alike < 0.8, "of two calls of truncate_pair in a row with one generator, "
+                        f"the second cuts as the first has done (correlation {alike:.2f})",
+                        likely="a call draws from a copy of its generator, which it moves by less "
+                               "than it drew")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
+    own_coins_in_calls_in_a_row(student)
     documents = corpus([9, 4, 6])
     ids = dict(cls_id=101, sep_id=102, pad_id=0)
+    student.sentence_pairs(documents=documents, index=0, rng=Rng(7), target=12)  # by their names
+    student.truncate_pair(a=[1, 2], b=[3], room=2, rng=Rng(7))
+    student.frame_pair(a=[5, 6], b=[7], seq_length=9, **ids)
     checks.leaves_no_trace(student.sentence_pairs, documents, 0, Rng(7), target=12)
     twins = [documents[0], list(documents[0])]  # another index, the same sentences
     checks.leaves_no_trace(student.sentence_pairs, twins, 0, Rng(7), target=12)

@@ -4,13 +4,14 @@ Proportions are judged on 100,000 tokens or more; a right answer fails one of th
 million times (`checks.share`, and the bounds below).
 """
 
+import copy
 import itertools
 import math
 
 import numpy as np
 import pytest
 
-from autograder import checks, course, sweep
+from autograder import checks, codec, course, sweep
 from autograder.codec import Rng
 
 VOCAB, MASK, SPECIALS = 2000, 103, [103, 0, 100, 101, 102]  # as BERT's lie: not at the start alone
@@ -1173,11 +1174,33 @@ def check_pairs(can, selected, masked, new, shown, rate, words, of):
                           )  # fmt: skip
 
 
+def own_draws_in_calls_in_a_row(student, settings):
+    """Where a call takes few numbers of its generator, the next must not draw the same, moved."""
+    ids = sentences(40, 401)
+    call, rng = student.mask_tokens.trace(ids, Rng(7), **settings), Rng(codec.reseeded(7)).make()
+    for drawn in range(1, 6):
+        rng.random()
+        if call.next != [copy.deepcopy(rng).random()]:
+            continue
+        after = student.mask_tokens(ids, Rng(7, drawn), **settings)
+        one, other = (np.ravel(checks.parts(out, "ids", "labels")[1] != IGNORED)
+                      for out in (call.value, after))  # fmt: skip
+        for apart in range(6):
+            count = int(one[apart:].sum())
+            both = int((one[apart:] & other[: other.size - apart]).sum())
+            is_chance(both, count, one.mean().item(),
+                      of=f"how many tokens that a call selects the next one with its generator "
+                         f"selects, too, {apart} places before",
+                      likely="a call draws from a copy of its generator, which it moves by less "
+                             "than it drew")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS)
     checks.leaves_no_trace(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
     few = dict(mask_id=3, vocab_size=12, special_ids=[3, 0, 8, 7], rate=1.0)  # of 12, 8 are drawn
     checks.leaves_no_trace(student.mask_tokens, np.full((20, 20), 4), Rng(7), **few)
     checks.draws_from_its_generator(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
+    own_draws_in_calls_in_a_row(student, settings)
     nothing = student.mask_tokens.trace(sentences(8, 41), Rng(7), **settings, rate=0.0)
     checks.nothing_kept("mask_tokens (where no token is selected)", nothing, may_share=False)

@@ -846,6 +846,8 @@ def test_nothing_is_left_behind(student):
     weights, gradients, state = arrays(1), arrays(2), {"m": arrays(3), "v": arrays(4)}
     state["v"] = {name: v * v for name, v in state["v"].items()}
     checks.leaves_no_trace(student.clip_gradients, gradients, 1.0)
+    student.learning_rate(step=3, peak=1.0, warmup_steps=2, total_steps=9)  # by their names
+    student.start_adam(weights=weights)
     checks.leaves_no_trace(student.learning_rate, 3, peak=1.0, warmup_steps=2, total_steps=9)
     checks.leaves_no_trace(student.start_adam, weights)
     checks.leaves_no_trace(student.adam_step, weights, gradients, state, learning_rate=0.1)

@@ -18,6 +18,19 @@ KEPT = """import re
                    for place, char in enumerate(text)).split()"""
 
 WRONG = {
+    "the longest piece of a vocabulary without any": (
+        [("    pieces = []\n", "    longest = max(map(len, vocabulary))\n    pieces = []\n")],
+        "max() arg is an empty sequence"),
+    "another name for text": (
+        [("def basic_tokens(text: str, *, lowercase: bool = True) -> list[str]:",
+          "def basic_tokens(sentence: str, *, lowercase: bool = True) -> list[str]:"),
+         ("    if lowercase:\n", "    text = sentence\n    if lowercase:\n")],
+        "was an argument of the starter renamed"),
+    "the locale stays set": (
+        [("    if lowercase:\n", "    import locale\n\n    is_plain = locale.setlocale(6) == 'C'\n"
+          "    locale.setlocale(6, 'C.UTF-8' if is_plain else 'C')\n"
+          "    if lowercase:\n")],
+        "changed the locale"),
     "cut at white space alone": ([(SPLIT, "return text.split()")], "only cut at white space"),
     "cut at single spaces": (
         [(SPLIT, SPLIT.replace(".split()", '.split(" ")'))], "an empty word is among the tokens"),

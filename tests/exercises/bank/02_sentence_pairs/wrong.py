@@ -22,6 +22,17 @@ IDS = "ids = tokens + [pad_id] * len(padding)"
 RETURN = "return tuple(np.array(row, np.int64) for row in (ids, types, mask))"
 
 WRONG = {
+    "coins of a copy of the generator, which itself moves by one": (
+        [(COPIES, f"{COPIES}\n    import copy\n\n    own = copy.deepcopy(rng)\n    rng.random()\n"
+          "    rng = own")],
+        "which it moves by less than it drew"),
+    "chances in whole thousandths": (
+        [("rng.random() < random_next:", "rng.integers(1000) < random_next * 1000:")],
+        "at random_next 0.00001"),
+    "another name for room": (
+        [("b: list[int], room: int, rng", "b: list[int], most: int, rng"),
+         (COPIES, f"room = most\n    {COPIES}")],
+        "was an argument of the starter renamed"),
     "pairs drawn by a copy of the generator": (
         [("    sentences = documents[index]", "    import copy\n    rng = copy.deepcopy(rng)\n"
                                               "    sentences = documents[index]")],

@@ -6,6 +6,14 @@ AVERAGE = "average = (dout * probs).sum(axis=axis, keepdims=True)"
 BACK = "return probs * (dout - average)"
 
 WRONG = {
+    "a warning stays silenced": (
+        [(f"x - {LARGEST}", "x * 1\n    import warnings\n\n    warnings.filterwarnings('ignore', "
+          f"message='invalid value')\n    shifted = x - {LARGEST}")],
+        "changed which warnings are shown"),
+    "another name for x": (
+        [("softmax_forward(x: ", "softmax_forward(s: "),
+         (f"x - {LARGEST}", f"s - {LARGEST.replace('x.max', 's.max')}")],
+        "was an argument of the starter renamed"),
     "no largest subtracted": ([(f"x - {LARGEST}", "x")], "exp overflows"),
     "largest of the whole array": (
         [(LARGEST, "x.max()")], "the largest of the whole array is subtracted"),

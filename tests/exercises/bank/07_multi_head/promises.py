@@ -17,7 +17,7 @@ NEARLY = "test_numbers_that_are_nearly_alike_are_not_taken_for_equal"
 PROMISES = {
     "split_heads(x, heads) -> parts # (batch, seq, hidden) -> (batch, heads, seq, head_dim)": (
         SPLIT, EXAMPLE),
-    "merge_heads(parts) -> x # the opposite": (MERGE, EXAMPLE),
+    "merge_heads(x) -> merged # the opposite": (MERGE, EXAMPLE),
     "multi_head_forward(x, weights, heads, attention_mask=None) -> out": (FORWARD, NUMBERS),
     "multi_head_backward(dout, x, weights, heads, attention_mask=None) -> (dx, dweights)": (
         DX, DWEIGHTS),

@@ -11,6 +11,14 @@ RETURN = "return shown, labels"
 ORDINARY = "np.setdiff1d(np.arange(vocab_size), special_ids)"
 
 WRONG = {
+    "a copy of the generator, which itself moves by one": (
+        [(CANDIDATE, "import copy\n    own = copy.deepcopy(rng)\n    rng.random()\n"
+          "    rng = own\n    " + CANDIDATE)],
+        "which it moves by less than it drew"),
+    "the generator jumps, and itself moves by one": (
+        [(CANDIDATE, "own = np.random.Generator(rng.bit_generator.jumped())\n    rng.random()\n"
+          "    rng = own\n    " + CANDIDATE)],
+        "which it moves by less than it drew"),
     "a copy of the generator": (
         [(CANDIDATE, "import copy\n    rng = copy.deepcopy(rng)\n    " + CANDIDATE)],
         "a copy of it was drawn from"),

@@ -17,6 +17,14 @@ FIRST = "moved, m, v = {}, {}, {}"
 LAST = 'return moved, {"m": m, "v": v}'
 
 WRONG = {
+    "decimal stays more exact": (
+        [("    if step < warmup_steps:\n", "    __import__('decimal').getcontext().prec = 40\n"
+          "    if step < warmup_steps:\n")],
+        "changed decimal's precision"),
+    "another name for step": (
+        [("def learning_rate(step: int,", "def learning_rate(i: int,"),
+         ("    if step < warmup_steps:\n", "    step = i\n    if step < warmup_steps:\n")],
+        "was an argument of the starter renamed"),
     "bias correction, by a count in the state": (
         [(FIRST, FIRST + '\n    t = state.get("t", 0) + 1'),
          (UPDATE, "update = m[name] / (1 - beta1**t)\n"

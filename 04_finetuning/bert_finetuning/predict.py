@@ -352,7 +352,9 @@ def from_rows(rows: Table, task_type: type[Task], expected: Expected) -> Iterato
         if asked is None:
             names = [*task_type.parts, *task_type.contexts, row.find(task_type.lists), "id"]
             if task_type.takes_columns and row.parts is None:
-                columns = expected.columns_in(row)
+                columns, train = expected.columns_in(row), expected.train
+                if train and (columns.text, columns.pair) != (train.text, train.pair):
+                    expected.tally.note(str(columns))  # others than in training
                 names = [columns.text, columns.pair]
             asked = [row.spelled(name) for name in names if name and row.find([name])]
             lists = [name] if (name := row.find(task_type.lists)) else []

@@ -477,10 +477,12 @@ class SeedRun:
         refuse_broken(dict(self.model.named_parameters()), self.ranks, step=step)
         machine = {"precision": self.precision, "ranks": self.ranks}
         self.task, self.predictions = self.evaluator.predict(self.model, **machine)
-        scores = self.scores = self.task.score(self.evaluator.examples, self.predictions)
+        examples = self.evaluator.examples
+        scores = self.scores = self.task.score(examples, self.predictions)
         named = {f"dev_{name}": value for name, value in scores.items()}
         refuse_divergence(step, **named)
-        collapsed = self.task.is_collapsed(self.predictions) and self.evaluator.is_varied
+        is_alike = self.task.is_collapsed(examples, self.predictions)
+        collapsed = is_alike and self.evaluator.is_varied
         entry = {"step": step, **named, "collapsed": float(collapsed)}
         if scores[self.metric] > self.best.get(f"dev_{self.metric}", -math.inf):
             self.best = entry

@@ -294,6 +294,16 @@ def test_a_column_of_the_model_or_of_an_option__begins_a_table(names, row, call_
     assert call_both(lines, "--columns", "said") == found
 
 
+def test_columns_other_than_those_of_training_are_told(monkeypatch, call, tmp_path):
+    told = []
+    monkeypatch.setattr(predict, "say", told.append)
+    for header, notes in (("title,Saids", ["text from 'title'"]), ("title,said", [])):
+        (tmp_path / "a.csv").write_text(f"{header}\nReview 7,anna\n")
+        call("--input", tmp_path / "a.csv", columns=Columns("said"))
+        assert told == [f"note: {tmp_path / 'a.csv'}: {note}" for note in notes]
+        told.clear()
+
+
 def test_a_column_that_is_named_and_not_there_is_an_error_for_lines_too(call, tmp_path):
     (tmp_path / "a.txt").write_text("said\nanna\n")
     of_file = call.error("--columns", "body", "--input", tmp_path / "a.txt")

@@ -166,16 +166,18 @@ def test_the_majority_of_train_is_said_of_all_and_is_called_collapsed():
     guesses = TEXTS.majority(train, LABELED)
     assert [guess.answer for guess in guesses] == ["yes", "yes"]
     assert guesses[0].probabilities == pytest.approx((1 / 3, 0, 2 / 3))
-    assert TEXTS.is_collapsed(guesses)
-    assert not TEXTS.is_collapsed([guesses[0], Prediction("no", (1.0, 0.0, 0.0))])
+    assert TEXTS.is_collapsed([], guesses)
+    assert not TEXTS.is_collapsed([], [guesses[0], Prediction("no", (1.0, 0.0, 0.0))])
 
 
 def test_the_mean_of_train_is_the_guess_of_a_number_and_near_copies_are_a_collapse():
     assert NUMBERS.majority(SCORED, SCORED) == [1.25, 1.25]
     scores = NUMBERS.score(SCORED, [1.25, 1.25])
     assert scores == {"pearson": 0.0, "rmse": 1.25}
-    assert NUMBERS.is_collapsed([2.51, 2.50, 2.52])
-    assert not NUMBERS.is_collapsed([2.5, 2.7])
+    assert NUMBERS.is_collapsed(SCORED, [2.51, 2.50, 2.52])
+    assert not NUMBERS.is_collapsed(SCORED, [2.5, 2.7])
+    years = [TextExample("a", None, float(year)) for year in range(1990, 2021)]  # 2% apart
+    assert not NUMBERS.is_collapsed(years, [example.label for example in years])
 
 
 def test_an_unknown_label_is_told_with_its_example():

@@ -143,8 +143,8 @@ def test_the_commonest_tag_finds_no_name():
 def test_a_run_that_tags_all_alike_is_collapsed():
     """Whatever the lengths of the sentences."""
     alike = [Prediction(("O",) * size, (0.9,) * size) for size in (2, 3)]
-    assert NAMES.is_collapsed(alike)
-    assert not NAMES.is_collapsed([*alike, Prediction(("O", "B-PER"), (0.9, 0.9))])
+    assert NAMES.is_collapsed([], alike)
+    assert not NAMES.is_collapsed([], [*alike, Prediction(("O", "B-PER"), (0.9, 0.9))])
 
 
 def test_a_sentence_is_shown_with_its_names():
@@ -231,7 +231,7 @@ def test_an_answer_is_shown_with_its_place_and_the_next_best():
 def test_all_alike_is_collapsed_and_bad_settings_are_told():
     task = QuestionAnswering(has_null=True)
     silent = task.majority([asked("1")], [asked("1"), asked("2")])
-    assert task.is_collapsed(silent)
+    assert task.is_collapsed([], silent)
     assert "stride is 0: it must be a whole number from 1" in error_of(
         lambda: QuestionAnswering(stride=0)
     )

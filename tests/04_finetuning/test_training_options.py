@@ -173,7 +173,7 @@ def test_metric__chooses_the_best_step_and_is_kept_with_the_model(settings):
 def test_the_best_model__is_that_of_the_highest_score_so_far_and_of_equals_the_first():
     run, kept = object.__new__(SeedRun), []
     told = iter([0.5, 0.9, 0.2, 0.6, 0.9, 0.95, 0.1])
-    run.task = SimpleNamespace(score=lambda *_: {"f1": next(told)}, is_collapsed=lambda _: False)
+    run.task = SimpleNamespace(score=lambda *_: {"f1": next(told)}, is_collapsed=lambda *_: False)
     run.evaluator = SimpleNamespace(examples=[], predict=lambda *_, **__: (run.task, []))
     run.folder = SimpleNamespace(save_best=lambda _: kept.append(step))
     run.data = SimpleNamespace(settings=FinetuneSettings(task="pairs", checkpoint="none"), steps=7)

@@ -252,14 +252,6 @@ def unknown_column(row: Row, name: str, *, labeled: bool = True) -> UserError:
     return UserError(f"{row.missing(name)}: {way_out}, if line 1 is no line of names")
 
 
-def refuse_names(place: str, cells: Sequence[str]) -> None:
-    """Raise `UserError` if the first line of a table without names holds one that is usual."""
-    if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
-        given = shortened(" ".join(",".join(cells).split()))
-        raise UserError(f"{place} looks like the names of columns ({given}): name them, --columns "
-                        f"{given}; if it is an example, move it to another line")  # fmt: skip
-
-
 def parse_columns(text: str | None, *, labeled: bool = True) -> Columns:
     """`TEXT,LABEL` or `TEXT,PAIR,LABEL`, without labels `TEXT` or `TEXT,PAIR`: names of columns, or
     their numbers from 1. `text=NAME,label=NAME` names some; the others go by their usual names."""
@@ -498,8 +490,12 @@ def table_rows(source: str, cells: Cells, expected: Expected, *, skip_short: boo
         place = f"{source}: line {number}"
         if not header:  # --columns 1,2: the first row is an example
             header = [str(column) for column in range(1, len(row) + 1)]
-            refuse_names(place, [cell.strip() for name, cell in zip(header, row, strict=True)
-                                 if name in vars(expected.columns).values()])  # fmt: skip
+            first = [cell.strip() for name, cell in zip(header, row, strict=True)
+                     if name in vars(expected.columns).values()]  # fmt: skip
+            if usual_name(first, [*ASKED_COLUMNS, *LABELS]):
+                given = shortened(" ".join(",".join(first).split()))
+                raise UserError(f"{place} looks like the names of columns ({given}): name them, "
+                                f"--columns {given}; if it is an example, move it")  # fmt: skip
         both = [[cell.strip('\ufeff" \t\xa0').lower() for cell in each] for each in (row, header)]
         if both[0] == both[1] and len(row) > 1 and not expected.columns.numbered:  # joined with cat
             raise UserError(f"{place} repeats the names of the columns: remove the line")

@@ -559,7 +559,7 @@ class Task(ABC, Generic[ExampleType]):
         """The bare answer: a label, a number, the tags, the text of a span."""
         return getattr(prediction, "answer", prediction)
 
-    def is_collapsed(self, predictions: Predictions) -> bool:
+    def is_collapsed(self, examples: Sequence[Example], predictions: Predictions) -> bool:
         """Whether every example got the same answer: such a run has learned nothing."""
         answers = {repr(self.answer(prediction)) for prediction in predictions}
         return len(predictions) > 1 and len(answers) == 1

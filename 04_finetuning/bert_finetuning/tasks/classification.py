@@ -184,7 +184,7 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
         return {"label": prediction.answer, "probabilities": each}
 
 
-SAME = 0.02  # numbers that differ by less than this share of the largest are one number
+SAME = 0.02  # numbers that differ by less than this share of the spread of labels are one
 
 
 @dataclass(frozen=True)
@@ -236,10 +236,10 @@ class Regression(TextTask):
         squares = (gold - predicted) ** 2
         return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
-    def is_collapsed(self, predictions: Sequence[float]) -> bool:
+    def is_collapsed(self, examples: Sequence[TextExample], predictions: Sequence[float]) -> bool:
         """A run that has learned nothing gives nearly the same number each time, never quite."""
-        numbers = np.array(predictions)
-        return len(numbers) > 1 and bool(np.ptp(numbers) <= SAME * np.abs(numbers).max())
+        spread = np.ptp([example.label for example in examples])
+        return len(predictions) > 1 and bool(np.ptp(predictions) <= SAME * spread)
 
     def answer_cells(self, example: TextExample, prediction: float) -> dict[str, float]:
         return {"predicted_number": round(prediction, 6)}

@@ -260,7 +260,7 @@ class Tagging(base.Task[TaggedSentence]):
 
         return score
 
-    def is_collapsed(self, predictions: base.Predictions) -> bool:
+    def is_collapsed(self, examples: Sequence, predictions: base.Predictions) -> bool:
         """Whether every word of every sentence got the same tag."""
         tags = {tag for prediction in predictions for tag in prediction.answer}
         return len(predictions) > 1 and len(tags) == 1

@@ -275,7 +275,7 @@ def test_no_two_passes_or_seeds_share_an_order(student):
     no_order_is_made_of_others(found)
     bare = [lambda n: n, lambda n: n * (n + 1) // 2, lambda n: n * (n + 3) // 2]
     for seed_of in bare:  # 0 * factor + pass, whatever the factor is; pairs in a triangle
-        seeds = ((number, torch.Generator().manual_seed(seed_of(number))) for number in (3, 8, 400))
+        seeds = ((number, TorchRng(seed_of(number)).make()) for number in (3, 8, 400))
         checks.that(
             any(tuple(torch.randperm(16, generator=one).tolist()) != order_of(0, number)
                 for number, one in seeds),
@@ -692,7 +692,7 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     for of_step in (lambda n: n, lambda n: n * (n + 1) // 2, lambda n: n * (n + 3) // 2):
         drawn = []
         for step in (3, 8):
-            own = torch.Generator().manual_seed(of_step(step))
+            own = TorchRng(of_step(step)).make()
             total, masks = surprise(first_weights(), rows, dropout=0.3, generator=own)
             drawn.append(float(total / masks))
         checks.that(any(abs(one - loss_of(0, step)[0]) > 1e-12

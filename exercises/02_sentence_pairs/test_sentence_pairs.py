@@ -1129,7 +1129,6 @@ def test_every_coin_is_fair_for_any_lengths_and_any_room(student):
     tally.check()
 
 
-@pytest.mark.hint(4)
 def own_coins_in_calls_in_a_row(student):
     """Where a cut takes few numbers of its generator, the next must not toss the same coins."""
     cut = [*range(300)], [0], 100
@@ -1150,6 +1149,7 @@ def own_coins_in_calls_in_a_row(student):
                                "than it drew")  # fmt: skip
 
 
+@pytest.mark.hint(4)
 def test_nothing_is_left_behind(student):
     own_coins_in_calls_in_a_row(student)
     documents = corpus([9, 4, 6])

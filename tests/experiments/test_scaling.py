@@ -61,8 +61,9 @@ def test_open_store__a_corpus_that_is_no_finished_store_is_refused(tmp_path):
 
 def finished(asked: PretrainSettings, **said: object) -> Run:
     """A run that seems to have come to its end, and says other things of itself."""
-    (asked.out / f"checkpoints/step-{asked.steps:08d}").mkdir(parents=True)
-    (asked.out / "checkpoints/saved.txt").touch()
+    checkpoint = asked.out / f"checkpoints/step-{asked.steps:08d}"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "manifest.json").touch()
     record = json.dumps({"program": "bert-pretrain", **identity(asked), **said})
     (asked.out / "run.json").write_text(record)
     return Run("a short run", 0, asked)

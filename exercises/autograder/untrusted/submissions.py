@@ -231,11 +231,11 @@ def read(student: str, pieces: list[Piece], person: Person | None) -> Submission
             if before is not None and (content == before or is_untouched(exercise, content)):
                 continue  # the same file was handed in when it came first; a starter never was
             if before is not None and not is_untouched(exercise, before):
-                graded, other = piece.path, came[name]
-                if graded.name != other.name:
-                    graded, other = graded.name, other.name
-                notes.append(f"{exercise.file} was handed in again: graded is that of "
-                             f"{shown(str(graded))}, and not {shown(str(other))}")  # fmt: skip
+                is_clear = piece.path.name != came[name].name
+                graded, other = (shown(path.name if is_clear else f"{path.parent.name}/{path.name}")
+                                 for path in (piece.path, came[name]))  # fmt: skip
+                notes.append(f"{exercise.file} was handed in again: graded is that of {graded}, "
+                             f"and not {other}")  # fmt: skip
             submission.files[name], came[name] = content, piece.path
             submission.handed[name] = Handed(piece.path.name, piece.time, piece.label.late)
         submission.notes += notes

@@ -35,7 +35,7 @@ def losses(temperatures, pick="min"):
 WRONG = {
     "ties for the largest logit": (
         [(RANGE, "if (logits.argmax(axis=1) == labels).all():\n        return COLDEST\n    "
-          + RANGE), (SLOPE, SLOPE.replace("> 0", ">= 0"))], None),
+          + RANGE), (SLOPE, SLOPE.replace("> 0", ">= 0"))], "does not see the whole range"),
     "both tails on one side": ([(TAIL, "tail = 1 - level")], "half of it on each"),
     "95 written in": ([(TAIL, "tail = 0.025")], "level is not used"),
     "level cut off at each side": ([(TAIL, "tail = level / 2")], "is cut off at each side"),

@@ -423,7 +423,7 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (3_120, 8), "bert_run": (2_570, 10), "bert_numpy": (1_310, 11),
-    "bert_lowlevel": (810, 7), "bert_paper": (2_220, 11), "bert_finetuning": (5_955, 9),
+    "bert_lowlevel": (810, 7), "bert_paper": (2_225, 11), "bert_finetuning": (5_955, 9),
     "autograder": (6_050, 11), "bert_experiments": (18_290, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package

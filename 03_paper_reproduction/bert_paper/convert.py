@@ -140,8 +140,10 @@ def write_card(folder: Path, source: Located, *, form: Form, size: str, name: st
     line = f"Converted by bert-convert from `{source}` to {form.architecture}: {'; '.join(notes)}."
     readme, license = source.folder / "README.md", source.folder / "LICENSE"
     if readme.is_file():
-        front, rule, text = readme.read_text("utf-8", errors="replace").partition("\n---\n")
-        card = f"{front}{rule}\n{line} The rest of this page is that of the source.\n{text}"
+        page = readme.read_text("utf-8", errors="replace")
+        front = re.match(r"(?s)(---\n.*?\n---\n)?", page)[0]
+        rest = page.removeprefix(front).strip()
+        card = f"{front}\n{line} The rest of this page is that of the source.\n\n{rest}\n"
         card = re.sub(r"(?m)^pipeline_tag: .*", f"pipeline_tag: {form.pipeline_tag}", card, count=1)
     else:
         base = {"base_model": source.hub_id} if source.hub_id else {}

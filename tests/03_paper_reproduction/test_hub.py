@@ -149,7 +149,8 @@ def test_a_model_is_fetched_without_what_could_run_and_converted(
         open_pretrained(small_run), BLANK
     )
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("---\nlicense: apache-2.0\n---\n# Theirs\n")
+    assert card.startswith("---\nlicense: apache-2.0\n---\n\nConverted by bert-convert from ")
+    assert card.endswith("\n\n# Theirs\n")
     assert f"from `somebody/tiny-bert at {COMMIT}`" in card
 
 

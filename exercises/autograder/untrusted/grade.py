@@ -23,13 +23,7 @@ from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
-from autograder.untrusted.submissions import (
-    Submission,
-    gather,
-    is_hidden,
-    shown,
-    words_before,
-)
+from autograder.untrusted.submissions import Submission, gather, is_hidden, shown, words_before
 from bert_run.config import Real, Whole, check_numbers
 from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, hold, read_record, remove_in_one_piece, write_atomically
@@ -270,10 +264,8 @@ def names_of(call: Call, but: list[Path]) -> list[str]:
 def students_of(call: Call, names: list[str]) -> list[Graded]:
     people = call.roster.people if call.roster else {}
     for name in (name for name in names if people and name not in people):
-        warn(
-            f"{name} has grades and is not in the roster: if this is somebody of it, grade the "
-            f"files again, and then remove these grades with --remove={shlex.quote(name)}"
-        )
+        warn(f"{name} has grades and is not in the roster: if this is somebody of it, grade the "
+             f"files again, and then remove these with --remove={shlex.quote(name)}")  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))
             for name in names]  # fmt: skip

@@ -332,16 +332,10 @@ def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
     """Where an exercise's file is: first one that is not as it was handed out and no solution of
     the course, under its own name, in its folder, the least deep."""
     places = [place for place in map(PurePosixPath, files) if named(place.name) == exercise]
-    places.sort(
-        key=lambda place: (
-            is_untouched(exercise, files[str(place)]),
-            "solutions" in place.parts,
-            place.name != exercise.file,
-            place.parent.name != exercise.name,
-            len(place.parts),
-            place,
-        )
-    )
+    places.sort(key=lambda place: (
+        is_untouched(exercise, files[str(place)]), "solutions" in place.parts,
+        place.name != exercise.file, place.parent.name != exercise.name, len(place.parts), place,
+    ))  # fmt: skip
     return [*map(str, places)]
 
 

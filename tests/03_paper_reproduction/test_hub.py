@@ -203,7 +203,10 @@ def test_what_cannot_be_opened_is_refused_before_it_is_fetched(asked_here, files
     assert asked_here.fetched == []
 
 
-def test_the_demo_before_it_was_made_is_told_with_the_command_that_makes_it(asked_here):
+def test_the_demo_before_it_was_made_is_told_with_the_command_that_makes_it(
+    asked_here, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"no folder runs/demo here \(`make demo` makes it\), and"):
         locate("runs/demo")
 

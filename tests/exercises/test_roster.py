@@ -385,9 +385,7 @@ def test_a_class_that_was_taken_for_a_student__is_told_and_is_a_class_once_that_
 def test_a_column_that_is_not_read__is_told(tmp_path, name, capsys):
     put(tmp_path / "people.csv", f"id,name,{name}\ns1\n")
     read_roster(tmp_path / "people.csv", Course())
-    told = (
-        f"people.csv: columns that are not read: {name}; those that are: id, name, key, extension"
-    )
+    told = f"people.csv: ignored columns: {name}; known are id, name, key, extension"
     assert told in capsys.readouterr().err
 
 

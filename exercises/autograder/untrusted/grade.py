@@ -315,7 +315,7 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission, *,
     elif old and words_before(new.handed.name, one.person) > words_before(old.handed.name,
                                                                           one.person):  # fmt: skip
         submission.notes.append(f"{shown(new.handed.name)} is not read: {exercise.file} of "
-                                f"{shown(old.handed.name)} has the surer name")  # fmt: skip
+                                f"{shown(old.handed.name)} has a closer name")  # fmt: skip
         return
     elif old:
         is_older = sha(new.file) in old.replaced
@@ -405,7 +405,7 @@ def mark_all(call: Call, graded: list[Graded], names: set[str],
         asked = {exercise.name for exercise in call.scope}
         if names and asked.isdisjoint(handed) and not asked <= names:
             warn(f"nobody has handed in a file of {' or '.join(sorted(asked))}: that does not "
-                 "count before somebody has")  # fmt: skip
+                 "count until somebody does")  # fmt: skip
         else:
             names |= asked
     elif weeks:

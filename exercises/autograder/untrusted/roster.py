@@ -161,7 +161,7 @@ def read_table(path: Path, needs: list[str],
         raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
                         f"{','.join(needs)}")  # fmt: skip
     if unread := [name for name in header if name not in (*needs, *knows, "")]:
-        warn(f"{path.name}: columns that are not read: {', '.join(unread)}; those that are: "
+        warn(f"{path.name}: ignored columns: {', '.join(unread)}; known are "
              f"{', '.join((*needs, *knows))}")  # fmt: skip
     for line, cells in table[1:]:
         place = f"{path.name}, line {line}"

@@ -106,8 +106,8 @@ def gather(paths: list[Path], but: Path | None = None, roster: Roster | None = N
                    "student's id, or the name of the file or folder")  # fmt: skip
     if untimed:
         names.warn(
-            f"{names.TIMES} has no time of {len(untimed)} that were handed in "
-            f"({', '.join(map(shown, sorted(untimed)[:3]))}): not counted as late"
+            f"{names.TIMES} has no time for {len(untimed)} submissions "
+            f"({', '.join(map(shown, sorted(untimed)[:3]))}): they do not count as late"
         )
     if paths and not owned and not (roster and passed_over):
         why = "; ".join(passed_over[:3]) or "a folder of students has a folder or a zip of each"
@@ -218,7 +218,7 @@ def name_of(path: Path, who: str = "") -> str:
 
 def read(student: str, pieces: list[Piece], person: Person | None) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
-    the last one counts that changes an exercise's file, but the surest name before the last."""
+    the last one counts that changes an exercise's file, of those with the closest name."""
     submission, came = Submission(student), {}
     is_timed = all(piece.time for piece in pieces)
     for piece in sorted(pieces, key=lambda each: (
@@ -303,7 +303,7 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
 
 def words_before(name: str, person: Person | None) -> int:
     """How many words that are not the student's stand before an exercise's file: none in
-    softmax.py, one in old_softmax.py. Fewer are surer; a folder and a zip have none."""
+    softmax.py, one in old_softmax.py. Fewer are closer; a folder and a zip have none."""
     file = names.read_label(name).file
     exercise = named(file, anywhere=True)
     if exercise is None or named(file):

@@ -98,7 +98,7 @@ def convert(settings: ConvertSettings) -> list[str]:
         write_card(beside, source, form=form, size=size_of(config, count), name=out.name,
                    notes=[f"numbers in {settings.dtype}", *notes])  # fmt: skip
         if out.exists():
-            raise UserError(f"{settings.out} came into being meanwhile: choose another OUT")
+            raise UserError(f"{settings.out} was created in the meantime: choose another OUT")
     return [f"{settings.out}: {form.architecture}, {count:,} numbers in {settings.dtype}", *notes]
 
 

@@ -177,15 +177,15 @@ def refuse_unfit_batches(settings: PretrainSettings, ranks: Ranks) -> None:
     gathers the parameters from all ranks in each forward pass."""
     for phase in settings.phases:
         batch_size, is_short = phase.batch_size, phase.seq_length == settings.short_seq_length
-        own = "--short-batch-size" if is_short and settings.short_batch_size else "--batch-size"
+        name = "--short-batch-size" if is_short and settings.short_batch_size else "--batch-size"
         fewest, most = batch_size // ranks.size, -(-batch_size // ranks.size)
         micro = settings.micro_batch_size or most
         if not fewest:
-            raise UserError(f"{own} {batch_size} is too small for {ranks.size} "
+            raise UserError(f"{name} {batch_size} is too small for {ranks.size} "
                             "processes: each needs an example of every step")  # fmt: skip
         if settings.parallel == "fsdp" and -(-fewest // micro) != -(-most // micro):
-            raise UserError(f"{own} {batch_size} in micro-batches of {micro}: with --parallel fsdp "
-                            "all processes need equally many; take a multiple of "
+            raise UserError(f"{name} {batch_size} in micro-batches of {micro}: with --parallel "
+                            "fsdp all processes need equally many; take a multiple of "
                             f"{ranks.size}")  # fmt: skip
 
 

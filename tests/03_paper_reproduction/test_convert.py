@@ -415,7 +415,7 @@ def test_a_folder_that_came_into_being_meanwhile_stays(tmp_path, monkeypatch):
         return real(*given, **options)
 
     monkeypatch.setattr(convert_module, "locate", meanwhile)
-    assert "came into being meanwhile" in refusal(tmp_path / "in", tmp_path / "out")
+    assert "was created in the meantime" in refusal(tmp_path / "in", tmp_path / "out")
     assert notes.read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
